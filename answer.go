@@ -1,0 +1,137 @@
+package nebis
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// settled says what a row that was there before means for this call: a row to
+// answer from, or an error.
+func (c *call) settled(r *row) (*row, bool, error) {
+	switch {
+	case r.status == "done":
+		return r, false, nil
+	case r.lease == 1 || r.token == "":
+		return nil, false, ErrInProgress
+	case r.lease == 2:
+		return nil, false, fmt.Errorf("%w: the lease is over", ErrUnknown)
+	}
+	// Do's own rows are seen by others only when they are done.
+	return nil, false, fmt.Errorf("%w: %w: the first run ended its transaction by hand", ErrUnknown, ErrTxGone)
+}
+
+// answer takes the stored answer from a row that is done.
+func (c *call) answer(r *row) ([]byte, error) {
+	switch {
+	case r.token != "" && !sameAsk(r.fingerprint, c.op.Fingerprint):
+		return nil, ErrMismatch
+	case r.token == "" || !r.response.Valid:
+		return nil, ErrNotKept // a row of old code, whose owner is not known, or too large
+	}
+	return []byte(r.response.String), nil
+}
+
+// recheck takes the row r over and asks the operation whether its answer still
+// holds. It returns a session when the operation is to run again, nil when not.
+func (c *call) recheck(ctx context.Context, r *row) (*session, error) {
+	x, _, err := c.try(ctx, c.token, r, 0)
+	if x == nil {
+		if errors.As(err, new(lostClaim)) {
+			err = ErrInProgress // someone else is looking at it right now
+		}
+		return nil, err
+	}
+	again := false
+	defer func() {
+		if !again {
+			x.close()
+		}
+	}()
+	replay, err := c.op.Recheck(c.holding(ctx, x.conn), x.tx, []byte(r.response.String))
+	again = err == nil && !replay
+	if again {
+		return x, nil
+	}
+	return nil, err
+}
+
+// observe reports the end of the call. err nil with the outcome Released means
+// that the function did not return.
+func (c *call) observe(ctx context.Context, err error) {
+	if c.s.o.Observe == nil {
+		return
+	}
+	ev := c.ev
+	ev.Err = err
+	if ev.Waited == 0 {
+		ev.Waited = time.Since(c.start)
+	}
+	if err != nil {
+		ev.Outcome = outcomeOf(err, ev.Ran > 0)
+	}
+	c.s.o.Observe(ctx, ev)
+}
+
+func outcomeOf(err error, ran bool) Outcome {
+	for _, o := range []struct {
+		err error
+		out Outcome
+	}{
+		{ErrNotCommitted, Failed}, {ErrUnknown, Unknown}, {ErrTxGone, Lost}, {ErrLost, Lost}, {ErrInProgress, InProgress},
+		{ErrMismatch, Mismatch}, {ErrNotKept, NotKept}, {ErrBusy, Failed}, {ErrKey, Failed},
+	} {
+		if errors.Is(err, o.err) {
+			return o.out
+		}
+	}
+	if ran {
+		return Released
+	}
+	return Failed
+}
+
+// held is a key that the goroutines below a context hold.
+type held struct {
+	s      *Store
+	key    flightKey
+	conn   *sql.Conn // nil in DoTx
+	parent *held
+}
+
+type heldKey struct{}
+
+func (c *call) holding(ctx context.Context, conn *sql.Conn) context.Context {
+	parent, _ := ctx.Value(heldKey{}).(*held)
+	return context.WithValue(ctx, heldKey{}, &held{c.s, c.key(), conn, parent})
+}
+
+// nested refuses a call that would wait for its own caller.
+func (c *call) nested(ctx context.Context) error {
+	h, _ := ctx.Value(heldKey{}).(*held)
+	for ; h != nil; h = h.parent {
+		if h.s != c.s {
+			continue
+		}
+		if h.key == c.key() {
+			return errors.New("nebis: Do inside a Do of the same key")
+		}
+		if c.s.d == SQLite && h.conn != nil {
+			return errors.New("nebis: Do inside a Do on SQLite, which has one writer; DoTx takes the transaction that is there")
+		}
+	}
+	return nil
+}
+
+// Conn returns the connection that the transaction of the surrounding Do runs
+// on. Its Raw reaches the driver, for what database/sql cannot do; it must not
+// end the transaction, nor may the connection be closed. False outside of Do.
+func Conn(ctx context.Context) (*sql.Conn, bool) {
+	h, _ := ctx.Value(heldKey{}).(*held)
+	if h == nil || h.conn == nil {
+		return nil, false
+	}
+	return h.conn, true
+}

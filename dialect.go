@@ -1,0 +1,158 @@
+package nebis
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// Dialect names a family of databases that speak the same SQL.
+type Dialect int
+
+// The dialects.
+const (
+	MySQL    Dialect = iota + 1 // MySQL from 5.6, MariaDB from 10.6
+	Postgres                    // PostgreSQL from 13
+	SQLite                      // SQLite from 3.35
+)
+
+// String returns the dialect's name in lower case.
+func (d Dialect) String() string {
+	switch d {
+	case MySQL:
+		return "mysql"
+	case Postgres:
+		return "postgres"
+	case SQLite:
+		return "sqlite"
+	}
+	return fmt.Sprintf("Dialect(%d)", int(d))
+}
+
+// Schema returns the statements that make the table with its two indexes where
+// it is missing, separated by semicolons, for people who keep their own
+// migrations. An empty table name means "idempotency".
+func (d Dialect) Schema(table string) (string, error) {
+	n, err := parseName(table)
+	if err != nil {
+		return "", err
+	}
+	ddl := d.schema(n)
+	if ddl == nil {
+		return "", fmt.Errorf("nebis: unknown dialect %v", d)
+	}
+	return strings.Join(ddl, ";\n\n") + ";\n", nil
+}
+
+func (d Dialect) schema(n name) []string {
+	switch d {
+	case MySQL:
+		return mysqlSchema(n)
+	case Postgres:
+		return postgresSchema(n)
+	case SQLite:
+		return sqliteSchema(n)
+	}
+	return nil
+}
+
+// An engine is the SQL of one kind of server. All statements take their
+// arguments in the same order:
+//
+//	insert    key, scope, owner, fingerprint, token, keep in microseconds
+//	takeover  owner, fingerprint, token, keep, row id
+//	recheck   owner, fingerprint, token, keep, row id, the token that was seen
+//	read      key, scope, owner
+//	save      response, key, scope, owner, token
+type engine struct {
+	insert, takeover, recheck string
+	read                      string
+	save, saveTx              string // saveTx: inside the caller's transaction
+	claimTx                   string // one claim for all cases, where it takes one; "" otherwise
+	purge, stamp              string
+
+	// bounded gives a claim statement a limit to its lock waits that does not
+	// stay in force afterwards. Zero: wait as little as the server can.
+	bounded func(claim string, wait time.Duration) string
+
+	// won runs a claim statement and tells whether it got the row.
+	won func(ctx context.Context, tx *sql.Tx, claim string, args []any) (bool, error)
+
+	after, before string // run after the claim and before the save, if any
+	disarm        string // puts the session right again after a rollback, if needed
+	saveCommits   bool   // the save commits in the same statement
+
+	// Servers that can limit a lock wait by the session only: the statement
+	// and the session's own value in seconds, 0 if it need not be changed.
+	setWait string
+	oldWait int
+
+	oneWriter bool // the database has one writer: queue for it here
+}
+
+func (e *engine) claimSQL(claim string, wait time.Duration) string {
+	if e.bounded == nil {
+		return claim
+	}
+	return e.bounded(claim, wait)
+}
+
+// A name is a table name, checked, with an optional schema before it.
+type name struct{ schema, table string }
+
+var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,49}$`)
+
+func parseName(s string) (name, error) {
+	if s == "" {
+		s = defaultTable
+	}
+	schema, table, ok := strings.Cut(s, ".")
+	if !ok {
+		schema, table = "", s
+	}
+	if !identifier.MatchString(table) || ok && !identifier.MatchString(schema) {
+		return name{}, fmt.Errorf("nebis: table name %q: want letters, digits and _, at most 50, optionally with a schema before a dot", s)
+	}
+	return name{schema, table}, nil
+}
+
+// quoted returns the name in the given quotation marks.
+func (n name) quoted(q string) string {
+	if n.schema == "" {
+		return q + n.table + q
+	}
+	return q + n.schema + q + "." + q + n.table + q
+}
+
+// index returns the name of one of the table's indexes.
+func (n name) index(suffix string) string { return n.table + "_" + suffix }
+
+// errorTells reports whether the claim statement went through: it fails where
+// it matches nothing.
+func errorTells(ctx context.Context, tx *sql.Tx, claim string, args []any) (bool, error) {
+	_, err := tx.ExecContext(ctx, claim, args...)
+	return err == nil, err
+}
+
+// rowsWon reports whether the claim statement changed one row.
+func rowsWon(ctx context.Context, tx *sql.Tx, claim string, args []any) (bool, error) {
+	res, err := tx.ExecContext(ctx, claim, args...)
+	if err != nil {
+		return false, err
+	}
+	n, err := res.RowsAffected()
+	return n == 1, err
+}
+
+// answerWon reports whether the claim statement answered with a row.
+func answerWon(ctx context.Context, tx *sql.Tx, claim string, args []any) (bool, error) {
+	var ignored sql.NullString
+	err := tx.QueryRowContext(ctx, claim, args...).Scan(&ignored)
+	if err == sql.ErrNoRows {
+		return false, nil
+	}
+	return err == nil, err
+}

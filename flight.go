@@ -1,0 +1,108 @@
+package nebis
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// Duplicates in one process wait here, in memory and holding no connection,
+// behind the one that runs.
+
+type flightKey struct{ scope, owner, key string }
+
+type flights struct {
+	mu sync.Mutex
+	m  map[flightKey]*flight
+}
+
+// A flight is one key under way. baton and done are made by the first waiter.
+type flight struct {
+	waiting int
+	baton   chan struct{} // one token: who takes it leads on
+	done    chan struct{} // closed when there is a row for everyone
+	row     *row
+}
+
+// join makes the caller the leader of its key (a flight, no row), or waits until
+// the leader has a row for everyone (a row, no flight). A caller that waited may
+// become the leader because the one before it failed.
+func (fs *flights) join(ctx context.Context, k flightKey, most int, wait time.Duration) (*flight, *row, error) {
+	f, leads, err := fs.enter(k, most)
+	if leads || err != nil {
+		return f, nil, err
+	}
+	timer := time.NewTimer(max(wait, 0))
+	defer timer.Stop()
+	select {
+	case <-f.done:
+		return nil, f.row, nil
+	case <-f.baton:
+		fs.mu.Lock()
+		f.waiting--
+		fs.mu.Unlock()
+		return f, nil, nil
+	case <-timer.C:
+		err = ErrInProgress
+	case <-ctx.Done():
+		err = context.Cause(ctx)
+	}
+	fs.giveUp(k, f)
+	return nil, nil, err
+}
+
+func (fs *flights) enter(k flightKey, most int) (f *flight, leads bool, err error) {
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	f = fs.m[k]
+	if f == nil {
+		if fs.m == nil {
+			fs.m = map[flightKey]*flight{}
+		}
+		f = new(flight)
+		fs.m[k] = f
+		return f, true, nil
+	}
+	if f.waiting >= most {
+		return nil, false, ErrInProgress
+	}
+	if f.done == nil {
+		f.done, f.baton = make(chan struct{}), make(chan struct{}, 1)
+	}
+	f.waiting++
+	return f, false, nil
+}
+
+// giveUp takes a waiter out. A baton that nobody is left to take ends the flight.
+func (fs *flights) giveUp(k flightKey, f *flight) {
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	f.waiting--
+	if f.waiting > 0 || f.row != nil {
+		return
+	}
+	select {
+	case <-f.baton:
+		delete(fs.m, k)
+	default:
+	}
+}
+
+// leave ends the leader's turn: with a row for all who wait, or with nil, and
+// one of them goes on.
+func (fs *flights) leave(k flightKey, f *flight, r *row) {
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	switch {
+	case r != nil:
+		f.row = r
+		delete(fs.m, k)
+		if f.done != nil {
+			close(f.done)
+		}
+	case f.waiting == 0:
+		delete(fs.m, k)
+	default:
+		f.baton <- struct{}{}
+	}
+}

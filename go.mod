@@ -1,0 +1,3 @@
+module github.com/nebis-dev/nebis
+
+go 1.25.0

@@ -1,0 +1,121 @@
+package nebis
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// MySQL and MariaDB. Keys, scopes and owners have no blanks, so ascii_bin, which
+// ignores blanks at the end, compares them byte by byte; and a person can read
+// it. Times are UTC_TIMESTAMP on both sides, whatever the session's zone.
+
+func mysqlSchema(n name) []string {
+	return []string{`CREATE TABLE IF NOT EXISTS ` + n.quoted("`") + ` (
+  id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT,
+  idem_key VARCHAR(255) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  scope VARCHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  owner VARCHAR(128) CHARACTER SET ascii COLLATE ascii_bin NOT NULL DEFAULT '',
+  status ENUM('processing','done','failed') NOT NULL DEFAULT 'processing',
+  fingerprint VARCHAR(128) CHARACTER SET ascii COLLATE ascii_bin NULL,
+  token VARCHAR(32) CHARACTER SET ascii COLLATE ascii_bin NULL,
+  lease_until DATETIME(6) NULL,
+  attempts INT NOT NULL DEFAULT 1,
+  error TEXT CHARACTER SET utf8mb4 NULL,
+  response MEDIUMTEXT CHARACTER SET utf8mb4 NULL,
+  created_at DATETIME(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6),
+  updated_at DATETIME(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6) ON UPDATE CURRENT_TIMESTAMP(6),
+  expires_at DATETIME(6) NULL,
+  PRIMARY KEY (id),
+  UNIQUE KEY ` + n.index("uk") + ` (idem_key, scope, owner),
+  KEY ` + n.index("idx_expires") + ` (expires_at)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4`}
+}
+
+const mysqlFree = `(status = 'failed' OR expires_at <= UTC_TIMESTAMP(6) AND (status = 'done' OR token IS NULL))`
+
+func mysqlEngine(n name, strict bool) *engine {
+	t := n.quoted("`")
+	renew := `UPDATE ` + t + ` SET owner = ?, fingerprint = ?, token = ?, response = NULL, error = NULL, lease_until = NULL, attempts = 1,
+  status = 'processing', created_at = UTC_TIMESTAMP(6), updated_at = UTC_TIMESTAMP(6), expires_at = UTC_TIMESTAMP(6) + INTERVAL ? MICROSECOND
+WHERE id = ? AND `
+	save := `UPDATE ` + t + ` SET status = 'done', response = ?, updated_at = UTC_TIMESTAMP(6)
+WHERE idem_key = ? AND scope = ? AND owner = ? AND token = ? AND status = 'processing'`
+	e := &engine{
+		insert: `INSERT INTO ` + t + ` (idem_key, scope, owner, fingerprint, token, created_at, updated_at, expires_at)
+VALUES (?, ?, ?, ?, ?, UTC_TIMESTAMP(6), UTC_TIMESTAMP(6), UTC_TIMESTAMP(6) + INTERVAL ? MICROSECOND)`,
+		takeover: renew + mysqlFree,
+		recheck:  renew + `token = ? AND status = 'done'`,
+		read: `SELECT id, status, COALESCE(fingerprint, ''), COALESCE(token, ''), response,
+  COALESCE(` + mysqlFree + `, 0), CASE WHEN lease_until IS NULL THEN 0 WHEN lease_until > UTC_TIMESTAMP(6) THEN 1 ELSE 2 END
+FROM ` + t + ` WHERE idem_key = ? AND scope = ? AND (owner = ? OR token IS NULL) ORDER BY token IS NULL LIMIT 1`,
+		save:   save,
+		saveTx: save,
+		purge:  `DELETE FROM ` + t + ` WHERE expires_at <= UTC_TIMESTAMP(6) AND (status <> 'processing' OR token IS NULL) ORDER BY expires_at LIMIT ?`,
+		stamp:  `UPDATE ` + t + ` SET expires_at = UTC_TIMESTAMP(6) + INTERVAL ? MICROSECOND, updated_at = updated_at WHERE expires_at IS NULL AND token IS NULL LIMIT ?`,
+		won:    rowsWon,
+	}
+	if strict {
+		e.after, e.before = `SAVEPOINT nebis`, `RELEASE SAVEPOINT nebis`
+	}
+	return e
+}
+
+// The statement that claims inside the caller's transaction. An insert that
+// fails and an update after it would lose the transaction to a deadlock; this
+// one statement does not. The token that it leaves tells who won: the other
+// columns follow it.
+func mysqlUpsert(n name) string {
+	free := mysqlFree
+	set := []string{"token = IF(" + free + ", VALUES(token), token)"}
+	for _, c := range []string{"owner", "fingerprint", "created_at", "updated_at", "status", "expires_at"} {
+		set = append(set, c+" = IF(token = VALUES(token), VALUES("+c+"), "+c+")")
+	}
+	for _, c := range []string{"response", "error", "lease_until"} {
+		set = append(set, c+" = IF(token = VALUES(token), NULL, "+c+")")
+	}
+	return `INSERT INTO ` + n.quoted("`") + ` (idem_key, scope, owner, fingerprint, token, created_at, updated_at, status, expires_at)
+VALUES (?, ?, ?, ?, ?, UTC_TIMESTAMP(6), UTC_TIMESTAMP(6), 'processing', UTC_TIMESTAMP(6) + INTERVAL ? MICROSECOND)
+ON DUPLICATE KEY UPDATE ` + strings.Join(set, ",\n  ")
+}
+
+// MariaDB can do more in the same number of round trips, by compound statements.
+//
+// With autocommit off after the claim, whatever the function runs after it has
+// lost the transaction to a deadlock is part of a new transaction, which is
+// rolled back, and does not become permanent statement by statement. The save
+// fails when the savepoint is gone (DDL, a COMMIT by hand) or when no row
+// matched, and commits when one did. autocommit goes on again in the same
+// statement, so that the session returns to the pool as it was.
+func mariadbEngine(n name) *engine {
+	e := mysqlEngine(n, false)
+	e.won = errorTells
+	e.bounded = func(claim string, wait time.Duration) string {
+		return fmt.Sprintf(`BEGIN NOT ATOMIC
+SET STATEMENT innodb_lock_wait_timeout=%d FOR %s;
+%sSAVEPOINT nebis;
+SET autocommit = 0;
+END`, seconds(wait), claim, mustMatch(claim != e.insert))
+	}
+	e.save = `BEGIN NOT ATOMIC
+RELEASE SAVEPOINT nebis;
+` + e.save + `;
+` + mustMatch(true) + `COMMIT;
+SET autocommit = 1;
+END`
+	e.saveCommits = true
+	e.disarm = `BEGIN NOT ATOMIC ROLLBACK; SET autocommit = 1; END`
+	return e
+}
+
+func mustMatch(needed bool) string {
+	if !needed {
+		return ""
+	}
+	return "IF ROW_COUNT() <> 1 THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'nebis: no such row'; END IF;\n"
+}
+
+// seconds rounds up to what the server can count.
+func seconds(d time.Duration) int {
+	return int((d + time.Second - 1) / time.Second)
+}

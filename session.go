@@ -1,0 +1,240 @@
+package nebis
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// A session is the transaction of one claim, on a connection of its own.
+type session struct {
+	s      *Store
+	e      *engine
+	conn   *sql.Conn
+	tx     *sql.Tx
+	detach func() bool // stops the caller's context from ending the transaction
+	cancel func()      // ends the transaction's context
+	armed  bool        // claimed: the session wants disarming
+	ended  bool        // committed or rolled back
+	closed bool
+	broken bool // the connection must not go back to the pool
+}
+
+// begin waits at most place for a connection (and for the one writer's turn)
+// and begins. ErrBusy: there was none in time.
+func (s *Store) begin(ctx context.Context, place time.Duration) (*session, error) {
+	if s.d == SQLite {
+		if err := s.takeWriter(ctx, place); err != nil {
+			return nil, err
+		}
+	}
+	x, err := s.beginOn(ctx, place)
+	if err != nil && s.d == SQLite {
+		s.freeWriter()
+	}
+	return x, err
+}
+
+func (s *Store) beginOn(ctx context.Context, place time.Duration) (*session, error) {
+	conn, err := s.connection(ctx, place)
+	if err != nil {
+		return nil, err
+	}
+	x := &session{s: s, conn: conn}
+	var own context.Context
+	own, x.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	x.detach = context.AfterFunc(ctx, x.cancel)
+	if x.e, err = s.engine(ctx, conn); err == nil {
+		x.tx, err = conn.BeginTx(own, &sql.TxOptions{Isolation: s.o.Isolation})
+	}
+	if err != nil {
+		x.broken, x.ended = true, true
+		x.closeConn()
+		return nil, fmt.Errorf("nebis: begin: %w", err)
+	}
+	return x, nil
+}
+
+func (s *Store) connection(ctx context.Context, place time.Duration) (*sql.Conn, error) {
+	short, cancel := context.WithTimeout(ctx, place)
+	defer cancel()
+	conn, err := s.db.Conn(short)
+	switch {
+	case err == nil:
+		return conn, nil
+	case ctx.Err() == nil && short.Err() != nil:
+		return nil, fmt.Errorf("%w: no free connection: %w", ErrBusy, err)
+	}
+	return nil, fmt.Errorf("nebis: connect: %w", err)
+}
+
+// takeWriter waits for the turn of the one writer; first come, first served.
+func (s *Store) takeWriter(ctx context.Context, place time.Duration) error {
+	select {
+	case s.one <- struct{}{}:
+		return nil
+	default:
+	}
+	timer := time.NewTimer(place)
+	defer timer.Stop()
+	select {
+	case s.one <- struct{}{}:
+		return nil
+	case <-timer.C:
+		return fmt.Errorf("%w: too many writers before this one", ErrBusy)
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (s *Store) freeWriter() { <-s.one }
+
+// claim runs a claim statement and reports whether it got the row.
+func (x *session) claim(ctx context.Context, stmt string, args []any, wait time.Duration) (won bool, err error) {
+	if x.e.setWait != "" {
+		if _, err := x.tx.ExecContext(ctx, x.e.setWait); err != nil {
+			return false, err
+		}
+		defer x.restoreWait(ctx)
+	}
+	won, err = x.e.won(ctx, x.tx, x.e.claimSQL(stmt, wait), args)
+	x.armed = won && x.e.disarm != ""
+	if won && x.e.after != "" {
+		_, err = x.tx.ExecContext(ctx, x.e.after)
+	}
+	return won && err == nil, err
+}
+
+func (x *session) restoreWait(ctx context.Context) {
+	stmt := fmt.Sprintf(`SET SESSION innodb_lock_wait_timeout = %d`, x.e.oldWait)
+	if _, err := x.tx.ExecContext(ctx, stmt); err != nil {
+		x.broken = true
+	}
+}
+
+var errNoRow = errors.New("the claimed row is not there or not this transaction's")
+
+// save stores the answer. On engines that say so it also commits.
+func (x *session) save(ctx context.Context, args []any) error {
+	if x.e.before != "" {
+		if _, err := x.tx.ExecContext(ctx, x.e.before); err != nil {
+			return err
+		}
+	}
+	res, err := x.tx.ExecContext(ctx, x.e.save, args...)
+	if err != nil || x.e.saveCommits {
+		return err
+	}
+	n, err := res.RowsAffected()
+	if err == nil && n != 1 {
+		return errNoRow
+	}
+	return err
+}
+
+// commit commits. An error means that it may or may not have happened.
+func (x *session) commit() error {
+	x.ended = true
+	err := x.inTime(x.tx.Commit)
+	if err != nil {
+		x.broken = true
+		if x.e.saveCommits {
+			return nil // it was in the save; this only ended the driver's part
+		}
+	}
+	return err
+}
+
+// rollback rolls back. It reports whether the transaction was there to be rolled
+// back; where it was not, the connection is given up.
+func (x *session) rollback() bool {
+	if x.ended {
+		return false
+	}
+	x.ended = true
+	err := x.inTime(x.tx.Rollback)
+	if err == nil && x.armed {
+		ctx, cancel := context.WithTimeout(context.Background(), x.s.commitWait())
+		defer cancel()
+		_, err = x.conn.ExecContext(ctx, x.e.disarm)
+	}
+	x.broken = x.broken || err != nil
+	return !errors.Is(err, sql.ErrTxDone)
+}
+
+// inTime ends the transaction's context if f takes too long: a server that has
+// gone silent must not hold the caller for ever.
+func (x *session) inTime(f func() error) error {
+	timer := time.AfterFunc(x.s.commitWait(), x.cancel)
+	defer timer.Stop()
+	return f()
+}
+
+func (s *Store) commitWait() time.Duration {
+	if s.o.Wait > 0 {
+		return s.o.Wait
+	}
+	return 10 * time.Second
+}
+
+// close rolls back what has not ended and gives the connection back.
+func (x *session) close() {
+	if x.closed {
+		return
+	}
+	x.closed = true
+	x.rollback()
+	x.closeConn()
+	if x.e.oneWriter {
+		x.s.freeWriter()
+	}
+}
+
+func (x *session) closeConn() {
+	x.detach()
+	x.cancel()
+	if x.broken {
+		x.conn.Raw(func(any) error { return driver.ErrBadConn })
+	}
+	x.conn.Close()
+}
+
+// A row is what the table says of a key.
+type row struct {
+	id                 int64
+	status             string
+	fingerprint, token string
+	response           sql.NullString
+	free               bool // may be taken over: freed, or expired
+	lease              int  // 0 none, 1 running, 2 over
+}
+
+type querier interface {
+	QueryRowContext(context.Context, string, ...any) *sql.Row
+}
+
+// readRow returns the row that stands in the way of op, or nil.
+func readRow(ctx context.Context, q querier, stmt string, op Op) (*row, error) {
+	r := new(row)
+	var free int
+	err := q.QueryRowContext(ctx, stmt, op.Key, op.Scope, op.Owner).
+		Scan(&r.id, &r.status, &r.fingerprint, &r.token, &r.response, &free, &r.lease)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("nebis: read: %w", err)
+	}
+	r.free = free != 0
+	return r, nil
+}
+
+// closeEarly is close for a session whose outcome is looked into on another
+// connection, which this one, and its turn as the one writer, must not hinder.
+func (x *session) closeEarly() {
+	x.broken = true
+	x.close()
+}

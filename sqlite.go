@@ -1,0 +1,61 @@
+package nebis
+
+// SQLite. Times are text in UTC with milliseconds, the finest that it knows;
+// they sort and can be read.
+
+func sqliteSchema(n name) []string {
+	t := n.quoted(`"`)
+	return []string{`CREATE TABLE IF NOT EXISTS ` + t + ` (
+  id INTEGER PRIMARY KEY,
+  idem_key TEXT NOT NULL,
+  scope TEXT NOT NULL,
+  owner TEXT NOT NULL DEFAULT '',
+  status TEXT NOT NULL DEFAULT 'processing' CHECK (status IN ('processing', 'done', 'failed')),
+  fingerprint TEXT,
+  token TEXT,
+  lease_until TEXT,
+  attempts INTEGER NOT NULL DEFAULT 1,
+  error TEXT,
+  response TEXT,
+  created_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%d %H:%M:%f', 'now')),
+  updated_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%d %H:%M:%f', 'now')),
+  expires_at TEXT
+)`,
+		`CREATE UNIQUE INDEX IF NOT EXISTS "` + n.index("uk") + `" ON ` + t + ` (idem_key, scope, owner)`,
+		`CREATE INDEX IF NOT EXISTS "` + n.index("idx_expires") + `" ON ` + t + ` (expires_at)`,
+	}
+}
+
+const (
+	sqliteNow  = `strftime('%Y-%m-%d %H:%M:%f', 'now')`
+	sqliteKeep = `strftime('%Y-%m-%d %H:%M:%f', 'now', printf('%+.3f seconds', ? / 1000000.0))`
+	sqliteFree = `(status = 'failed' OR expires_at <= ` + sqliteNow + ` AND (status = 'done' OR token IS NULL))`
+)
+
+func sqliteEngine(n name) *engine {
+	t := n.quoted(`"`)
+	renew := `UPDATE ` + t + ` SET owner = ?, fingerprint = ?, token = ?, response = NULL, error = NULL, lease_until = NULL, attempts = 1,
+  status = 'processing', created_at = ` + sqliteNow + `, updated_at = ` + sqliteNow + `, expires_at = ` + sqliteKeep + `
+WHERE id = ? AND `
+	save := `UPDATE ` + t + ` SET status = 'done', response = ?, updated_at = ` + sqliteNow + `
+WHERE idem_key = ? AND scope = ? AND owner = ? AND token = ? AND status = 'processing'`
+	return &engine{
+		insert: `INSERT INTO ` + t + ` (idem_key, scope, owner, fingerprint, token, created_at, updated_at, expires_at)
+VALUES (?, ?, ?, ?, ?, ` + sqliteNow + `, ` + sqliteNow + `, ` + sqliteKeep + `) ON CONFLICT DO NOTHING`,
+		takeover: renew + sqliteFree,
+		recheck:  renew + `token = ? AND status = 'done'`,
+		read: `SELECT id, status, COALESCE(fingerprint, ''), COALESCE(token, ''), response,
+  COALESCE(` + sqliteFree + `, 0), CASE WHEN lease_until IS NULL THEN 0 WHEN lease_until > ` + sqliteNow + ` THEN 1 ELSE 2 END
+FROM ` + t + ` WHERE idem_key = ? AND scope = ? AND (owner = ? OR token IS NULL) ORDER BY token IS NULL LIMIT 1`,
+		save:   save,
+		saveTx: save,
+		purge: `DELETE FROM ` + t + ` WHERE id IN (
+  SELECT id FROM ` + t + ` WHERE expires_at <= ` + sqliteNow + ` AND (status <> 'processing' OR token IS NULL) ORDER BY expires_at LIMIT ?)`,
+		stamp: `UPDATE ` + t + ` SET expires_at = ` + sqliteKeep + `
+WHERE id IN (SELECT id FROM ` + t + ` WHERE expires_at IS NULL AND token IS NULL LIMIT ?)`,
+		won:       rowsWon,
+		after:     `SAVEPOINT nebis`,
+		before:    `RELEASE SAVEPOINT nebis`,
+		oneWriter: true,
+	}
+}

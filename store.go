@@ -1,0 +1,219 @@
+package nebis
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+// Options are what a Store does differently from its defaults. The zero value
+// of each field is its default.
+type Options struct {
+	// Table is the table's name, optionally with a schema before a dot.
+	// Defaults to "idempotency".
+	Table string
+
+	// Keep is how long an answer stays. Defaults to 24 hours. It should be
+	// longer than the time over which a client, or a person, sends again.
+	Keep time.Duration
+
+	// Wait is how long a duplicate waits for the first to end, in memory and
+	// in the database together. Defaults to 10 seconds; negative: not at all.
+	Wait time.Duration
+
+	// WaitPiece is how long one claim waits in the database before it lets go
+	// of its connection for a moment. Defaults to 5 seconds; MySQL and MariaDB
+	// count whole seconds.
+	WaitPiece time.Duration
+
+	// MaxWaiters is how many duplicates of one key wait in this process; more
+	// get ErrInProgress at once. Defaults to 1,000.
+	MaxWaiters int
+
+	// MaxWaitingConns is how many connections may wait for keys that other
+	// processes hold. Defaults to 5. (On MySQL proper a first claim may wait
+	// beside these, for innodb_lock_wait_timeout at most.)
+	MaxWaitingConns int
+
+	// MaxClaims is how often a claim is sent for one call, each after the one
+	// before it met a deadlock or a row that went away. Defaults to 20.
+	MaxClaims int
+
+	// MaxResponse is the largest encoded result, in bytes, that is kept.
+	// Defaults to 1 MiB.
+	MaxResponse int
+
+	// Isolation is the level of the transactions of Do. Defaults to the
+	// connection's own. On MySQL a level costs a round trip more; in the DSN it
+	// costs none.
+	Isolation sql.IsolationLevel
+
+	// Strict makes MySQL proper notice a function that ended its transaction by
+	// hand or by DDL, for two round trips more. The other databases notice
+	// always.
+	Strict bool
+
+	// Observe, if set, is called at the end of every operation, by the calling
+	// goroutine.
+	Observe func(context.Context, Event)
+}
+
+const (
+	defaultTable = "idempotency"
+	defaultKeep  = 24 * time.Hour
+)
+
+// A Store runs operations once, in one table of one database. It is safe for
+// use by many goroutines. Use one Store per database and table in a process:
+// duplicates that meet in one Store wait in memory.
+type Store struct {
+	db   *sql.DB
+	d    Dialect
+	n    name
+	o    Options
+	eng  atomic.Pointer[engine] // known from the first call on: servers differ
+	fs   flights
+	wait chan struct{} // a place for each connection that waits for a key
+	one  chan struct{} // the place of the one writer, first come first served
+}
+
+// New returns a Store. It sends nothing to the database; Migrate makes the
+// table, Check looks for what would break the promise. It fails on an unknown
+// dialect, a malformed table name or a negative bound.
+func New(db *sql.DB, d Dialect, o *Options) (*Store, error) {
+	if db == nil {
+		return nil, errors.New("nebis: no database")
+	}
+	s := &Store{db: db, d: d}
+	if o != nil {
+		s.o = *o
+	}
+	var err error
+	if s.n, err = parseName(s.o.Table); err != nil {
+		return nil, err
+	}
+	if d.schema(s.n) == nil {
+		return nil, fmt.Errorf("nebis: unknown dialect %v", d)
+	}
+	if err := s.o.fill(); err != nil {
+		return nil, err
+	}
+	s.wait = make(chan struct{}, s.o.MaxWaitingConns)
+	s.one = make(chan struct{}, 1)
+	return s, nil
+}
+
+// fill puts the defaults in.
+func (o *Options) fill() error {
+	if o.Keep < 0 || o.WaitPiece < 0 || o.MaxWaiters < 0 || o.MaxWaitingConns < 0 || o.MaxClaims < 0 || o.MaxResponse < 0 {
+		return errors.New("nebis: a bound in Options is negative")
+	}
+	orDefault(&o.Keep, defaultKeep)
+	orDefault(&o.Wait, 10*time.Second)
+	orDefault(&o.WaitPiece, 5*time.Second)
+	orDefault(&o.MaxWaiters, 1000)
+	orDefault(&o.MaxWaitingConns, 5)
+	orDefault(&o.MaxClaims, 20)
+	orDefault(&o.MaxResponse, 1<<20)
+	return nil
+}
+
+func orDefault[T comparable](v *T, d T) {
+	var zero T
+	if *v == zero {
+		*v = d
+	}
+}
+
+// engine returns the SQL for the server at hand, and asks MySQL once which of
+// its kind it is.
+func (s *Store) engine(ctx context.Context, c *sql.Conn) (*engine, error) {
+	if e := s.eng.Load(); e != nil {
+		return e, nil
+	}
+	e, err := s.detect(ctx, c)
+	if err == nil {
+		s.eng.Store(e)
+	}
+	return e, err
+}
+
+func (s *Store) detect(ctx context.Context, c *sql.Conn) (*engine, error) {
+	switch s.d {
+	case Postgres:
+		return postgresEngine(s.n), nil
+	case SQLite:
+		return sqliteEngine(s.n), nil
+	}
+	var version string
+	var wait int
+	err := c.QueryRowContext(ctx, `SELECT VERSION(), @@innodb_lock_wait_timeout`).Scan(&version, &wait)
+	if err != nil {
+		return nil, fmt.Errorf("nebis: ask for the server's version: %w", err)
+	}
+	if strings.Contains(version, "MariaDB") {
+		return mariadbEngine(s.n), nil
+	}
+	e := mysqlEngine(s.n, s.o.Strict)
+	if piece := seconds(s.o.WaitPiece); wait > piece {
+		e.setWait, e.oldWait = `SET SESSION innodb_lock_wait_timeout = `+strconv.Itoa(piece), wait
+	}
+	return e, nil
+}
+
+// Purge removes at most limit rows that have expired and returns how many. It
+// is one short transaction; call it until it returns 0. Rows that old code
+// wrote without an expiry get one first: now and the store's Keep.
+func (s *Store) Purge(ctx context.Context, limit int) (int, error) {
+	conn, err := s.db.Conn(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("nebis: purge: %w", err)
+	}
+	defer conn.Close()
+	e, err := s.engine(ctx, conn)
+	if err != nil {
+		return 0, err
+	}
+	if e.oneWriter {
+		if err := s.takeWriter(ctx, s.o.Wait); err != nil {
+			return 0, err
+		}
+		defer s.freeWriter()
+	}
+	n, err := purge(ctx, conn, e, s.d, s.o.Keep, limit)
+	if err != nil {
+		return 0, fmt.Errorf("nebis: purge: %w", err)
+	}
+	return n, nil
+}
+
+func purge(ctx context.Context, conn *sql.Conn, e *engine, d Dialect, keep time.Duration, limit int) (int, error) {
+	opts := &sql.TxOptions{}
+	if d == MySQL {
+		// At REPEATABLE READ the scan would lock the gap in which every new
+		// claim is inserted.
+		opts.Isolation = sql.LevelReadCommitted
+	}
+	tx, err := conn.BeginTx(ctx, opts)
+	if err != nil {
+		return 0, err
+	}
+	defer tx.Rollback()
+	if _, err := tx.ExecContext(ctx, e.stamp, keep.Microseconds(), limit); err != nil {
+		return 0, err
+	}
+	res, err := tx.ExecContext(ctx, e.purge, limit)
+	if err != nil {
+		return 0, err
+	}
+	n, err := res.RowsAffected()
+	if err != nil {
+		return 0, err
+	}
+	return int(n), tx.Commit()
+}
