@@ -104,32 +104,37 @@ type held struct {
 type heldKey struct{}
 
 func (c *call) holding(ctx context.Context, conn *sql.Conn) context.Context {
-	parent, _ := ctx.Value(heldKey{}).(*held)
-	return context.WithValue(ctx, heldKey{}, &held{c.s, c.key(), conn, parent})
+	return context.WithValue(ctx, heldKey{}, &held{c.s, c.key(), conn, holder(ctx)})
 }
+
+var (
+	errNestedKey    = errors.New("nebis: Do inside a Do of the same key")
+	errNestedWriter = errors.New("nebis: Do inside a Do on SQLite, which has one writer; DoTx takes the transaction that is there")
+)
 
 // nested refuses a call that would wait for its own caller.
 func (c *call) nested(ctx context.Context) error {
-	h, _ := ctx.Value(heldKey{}).(*held)
-	for ; h != nil; h = h.parent {
-		if h.s != c.s {
-			continue
-		}
-		if h.key == c.key() {
-			return errors.New("nebis: Do inside a Do of the same key")
-		}
-		if c.s.d == SQLite && h.conn != nil {
-			return errors.New("nebis: Do inside a Do on SQLite, which has one writer; DoTx takes the transaction that is there")
+	for h := holder(ctx); h != nil; h = h.parent {
+		switch {
+		case h.s == c.s && h.key == c.key():
+			return errNestedKey
+		case h.s == c.s && c.s.d == SQLite && h.conn != nil:
+			return errNestedWriter
 		}
 	}
 	return nil
+}
+
+func holder(ctx context.Context) *held {
+	h, _ := ctx.Value(heldKey{}).(*held)
+	return h
 }
 
 // Conn returns the connection that the transaction of the surrounding Do runs
 // on. Its Raw reaches the driver, for what database/sql cannot do; it must not
 // end the transaction, nor may the connection be closed. False outside of Do.
 func Conn(ctx context.Context) (*sql.Conn, bool) {
-	h, _ := ctx.Value(heldKey{}).(*held)
+	h := holder(ctx)
 	if h == nil || h.conn == nil {
 		return nil, false
 	}

@@ -71,12 +71,17 @@ type engine struct {
 	insert, takeover, recheck string
 	read                      string
 	save, saveTx              string // saveTx: inside the caller's transaction
-	claimTx                   string // one claim for all cases, where it takes one; "" otherwise
 	purge, stamp              string
+
+	// In the caller's transaction, where insert and takeover would lose it to a
+	// deadlock: one statement for both, with insert's arguments, after which
+	// readTx tells who won. Empty elsewhere.
+	upsert, readTx string
 
 	// bounded gives a claim statement a limit to its lock waits that does not
 	// stay in force afterwards. Zero: wait as little as the server can.
-	bounded func(claim string, wait time.Duration) string
+	// boundedTx does it in the caller's transaction.
+	bounded, boundedTx bound
 
 	// won runs a claim statement and tells whether it got the row.
 	won func(ctx context.Context, tx *sql.Tx, claim string, args []any) (bool, error)
@@ -85,19 +90,22 @@ type engine struct {
 	disarm        string // puts the session right again after a rollback, if needed
 	saveCommits   bool   // the save commits in the same statement
 
-	// Servers that can limit a lock wait by the session only: the statement
-	// and the session's own value in seconds, 0 if it need not be changed.
-	setWait string
-	oldWait int
+	// Servers that can limit a lock wait by the session only: the session's own
+	// limit in seconds, and whether it is longer than a claim may wait.
+	sessionWait int
+	tooLong     bool
 
 	oneWriter bool // the database has one writer: queue for it here
 }
 
-func (e *engine) claimSQL(claim string, wait time.Duration) string {
-	if e.bounded == nil {
+// A bound writes a limit to lock waits into a statement.
+type bound func(claim string, wait time.Duration) string
+
+func (b bound) to(claim string, wait time.Duration) string {
+	if b == nil {
 		return claim
 	}
-	return e.bounded(claim, wait)
+	return b(claim, wait)
 }
 
 // A name is a table name, checked, with an optional schema before it.

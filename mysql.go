@@ -55,6 +55,7 @@ FROM ` + t + ` WHERE idem_key = ? AND scope = ? AND (owner = ? OR token IS NULL)
 		stamp:  `UPDATE ` + t + ` SET expires_at = UTC_TIMESTAMP(6) + INTERVAL ? MICROSECOND, updated_at = updated_at WHERE expires_at IS NULL AND token IS NULL LIMIT ?`,
 		won:    rowsWon,
 	}
+	e.upsert, e.readTx = mysqlUpsert(n), e.read+` FOR UPDATE`
 	if strict {
 		e.after, e.before = `SAVEPOINT nebis`, `RELEASE SAVEPOINT nebis`
 	}
@@ -96,6 +97,9 @@ SET STATEMENT innodb_lock_wait_timeout=%d FOR %s;
 %sSAVEPOINT nebis;
 SET autocommit = 0;
 END`, seconds(wait), claim, mustMatch(claim != e.insert))
+	}
+	e.boundedTx = func(claim string, wait time.Duration) string {
+		return fmt.Sprintf(`SET STATEMENT innodb_lock_wait_timeout=%d FOR %s`, seconds(wait), claim)
 	}
 	e.save = `BEGIN NOT ATOMIC
 RELEASE SAVEPOINT nebis;

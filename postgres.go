@@ -40,7 +40,7 @@ func postgresEngine(n name) *engine {
 FROM bound WHERE id = $5::bigint AND `
 	save := `UPDATE ` + t + ` SET status = 'done', response = $1, updated_at = clock_timestamp()
 WHERE idem_key = $2 AND scope = $3 AND owner = $4 AND token = $5 AND status = 'processing'`
-	return &engine{
+	e := &engine{
 		insert: `INSERT INTO ` + t + ` (idem_key, scope, owner, fingerprint, token, created_at, updated_at, expires_at)
 SELECT $1, $2, $3, $4, $5, clock_timestamp(), clock_timestamp(), clock_timestamp() + $6::bigint * interval '1 microsecond'
 FROM bound ON CONFLICT DO NOTHING`,
@@ -57,9 +57,12 @@ FROM ` + t + ` WHERE idem_key = $1 AND scope = $2 AND (owner = $3 OR token IS NU
   ORDER BY expires_at LIMIT $1 FOR UPDATE SKIP LOCKED))`,
 		stamp: `UPDATE ` + t + ` SET expires_at = clock_timestamp() + $1::bigint * interval '1 microsecond'
 WHERE ctid = ANY (ARRAY(SELECT ctid FROM ` + t + ` WHERE expires_at IS NULL AND token IS NULL LIMIT $2 FOR UPDATE SKIP LOCKED))`,
-		bounded: postgresBounded,
-		won:     answerWon,
+		bounded:   postgresBounded,
+		boundedTx: postgresBounded,
+		won:       answerWon,
 	}
+	e.readTx = e.read
+	return e
 }
 
 // postgresBounded sets lock_timeout, claims and puts the old value back, in one

@@ -20,7 +20,9 @@ type session struct {
 	armed  bool        // claimed: the session wants disarming
 	ended  bool        // committed or rolled back
 	closed bool
-	broken bool // the connection must not go back to the pool
+
+	committed bool // by the save
+	broken    bool // the connection must not go back to the pool
 }
 
 // begin waits at most place for a connection (and for the one writer's turn)
@@ -94,13 +96,13 @@ func (s *Store) freeWriter() { <-s.one }
 
 // claim runs a claim statement and reports whether it got the row.
 func (x *session) claim(ctx context.Context, stmt string, args []any, wait time.Duration) (won bool, err error) {
-	if x.e.setWait != "" {
-		if _, err := x.tx.ExecContext(ctx, x.e.setWait); err != nil {
+	if x.e.tooLong {
+		if err := limitWait(ctx, x.tx, seconds(x.s.o.WaitPiece)); err != nil {
 			return false, err
 		}
-		defer x.restoreWait(ctx)
+		defer func() { x.broken = limitWait(ctx, x.tx, x.e.sessionWait) != nil || x.broken }()
 	}
-	won, err = x.e.won(ctx, x.tx, x.e.claimSQL(stmt, wait), args)
+	won, err = x.e.won(ctx, x.tx, x.e.bounded.to(stmt, wait), args)
 	x.armed = won && x.e.disarm != ""
 	if won && x.e.after != "" {
 		_, err = x.tx.ExecContext(ctx, x.e.after)
@@ -108,11 +110,9 @@ func (x *session) claim(ctx context.Context, stmt string, args []any, wait time.
 	return won && err == nil, err
 }
 
-func (x *session) restoreWait(ctx context.Context) {
-	stmt := fmt.Sprintf(`SET SESSION innodb_lock_wait_timeout = %d`, x.e.oldWait)
-	if _, err := x.tx.ExecContext(ctx, stmt); err != nil {
-		x.broken = true
-	}
+func limitWait(ctx context.Context, tx *sql.Tx, seconds int) error {
+	_, err := tx.ExecContext(ctx, fmt.Sprintf(`SET SESSION innodb_lock_wait_timeout = %d`, seconds))
+	return err
 }
 
 var errNoRow = errors.New("the claimed row is not there or not this transaction's")
@@ -126,6 +126,7 @@ func (x *session) save(ctx context.Context, args []any) error {
 	}
 	res, err := x.tx.ExecContext(ctx, x.e.save, args...)
 	if err != nil || x.e.saveCommits {
+		x.committed = err == nil
 		return err
 	}
 	n, err := res.RowsAffected()
@@ -141,9 +142,9 @@ func (x *session) commit() error {
 	err := x.inTime(x.tx.Commit)
 	if err != nil {
 		x.broken = true
-		if x.e.saveCommits {
-			return nil // it was in the save; this only ended the driver's part
-		}
+	}
+	if x.committed {
+		return nil // in the save; this only ended the driver's part
 	}
 	return err
 }

@@ -39,7 +39,7 @@ func sqliteEngine(n name) *engine {
 WHERE id = ? AND `
 	save := `UPDATE ` + t + ` SET status = 'done', response = ?, updated_at = ` + sqliteNow + `
 WHERE idem_key = ? AND scope = ? AND owner = ? AND token = ? AND status = 'processing'`
-	return &engine{
+	e := &engine{
 		insert: `INSERT INTO ` + t + ` (idem_key, scope, owner, fingerprint, token, created_at, updated_at, expires_at)
 VALUES (?, ?, ?, ?, ?, ` + sqliteNow + `, ` + sqliteNow + `, ` + sqliteKeep + `) ON CONFLICT DO NOTHING`,
 		takeover: renew + sqliteFree,
@@ -58,4 +58,6 @@ WHERE id IN (SELECT id FROM ` + t + ` WHERE expires_at IS NULL AND token IS NULL
 		before:    `RELEASE SAVEPOINT nebis`,
 		oneWriter: true,
 	}
+	e.readTx = e.read
+	return e
 }

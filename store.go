@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -132,7 +131,7 @@ func orDefault[T comparable](v *T, d T) {
 
 // engine returns the SQL for the server at hand, and asks MySQL once which of
 // its kind it is.
-func (s *Store) engine(ctx context.Context, c *sql.Conn) (*engine, error) {
+func (s *Store) engine(ctx context.Context, c querier) (*engine, error) {
 	if e := s.eng.Load(); e != nil {
 		return e, nil
 	}
@@ -143,7 +142,7 @@ func (s *Store) engine(ctx context.Context, c *sql.Conn) (*engine, error) {
 	return e, err
 }
 
-func (s *Store) detect(ctx context.Context, c *sql.Conn) (*engine, error) {
+func (s *Store) detect(ctx context.Context, c querier) (*engine, error) {
 	switch s.d {
 	case Postgres:
 		return postgresEngine(s.n), nil
@@ -160,9 +159,7 @@ func (s *Store) detect(ctx context.Context, c *sql.Conn) (*engine, error) {
 		return mariadbEngine(s.n), nil
 	}
 	e := mysqlEngine(s.n, s.o.Strict)
-	if piece := seconds(s.o.WaitPiece); wait > piece {
-		e.setWait, e.oldWait = `SET SESSION innodb_lock_wait_timeout = `+strconv.Itoa(piece), wait
-	}
+	e.sessionWait, e.tooLong = wait, wait > seconds(s.o.WaitPiece)
 	return e, nil
 }
 

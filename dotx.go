@@ -1,0 +1,203 @@
+package nebis
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// DoTx is Do inside a transaction that the caller began, for callers whose ORM
+// owns it. fn writes through that transaction. The result counts once the
+// caller has committed; DoTx cannot know.
+//
+// When fn fails, what it wrote and the claim are undone, its error comes back as
+// it is, and the caller's transaction goes on. A duplicate leaves the
+// transaction usable, too. ErrTxGone: the database has taken the transaction
+// away (a deadlock, a serialization failure) or fn has ended it; roll back and
+// begin anew. A DoTx waits in the database, holding the caller's connection.
+func DoTx[T any](ctx context.Context, s *Store, tx *sql.Tx, op Op, fn func(ctx context.Context) (T, error)) (result T, replayed bool, err error) {
+	var first T
+	raw, replayed, err := s.doTx(ctx, tx, op, func(ctx context.Context) ([]byte, error) {
+		v, err := fn(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return recode(v, &first)
+	})
+	if err != nil {
+		return result, false, err
+	}
+	if !replayed {
+		return first, false, nil
+	}
+	return decode[T](raw)
+}
+
+// A guest is a claim inside somebody else's transaction, below a savepoint.
+type guest struct {
+	*call
+	tx *sql.Tx
+	e  *engine
+}
+
+func (s *Store) doTx(ctx context.Context, tx *sql.Tx, op Op, fn func(context.Context) ([]byte, error)) (raw []byte, replayed bool, err error) {
+	c, err := s.newCall(op)
+	defer func() { c.observe(ctx, err) }()
+	if err != nil {
+		return nil, false, err
+	}
+	if err := c.nested(ctx); err != nil && err != errNestedWriter {
+		return nil, false, err
+	}
+	e, err := s.engine(ctx, tx)
+	if err != nil {
+		return nil, false, fmt.Errorf("%w: %w", ErrTxGone, err)
+	}
+	g := guest{c, tx, e}
+	r, err := g.acquire(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	if r != nil {
+		c.ev.Outcome = ReplayedTable
+		if r, _, err = c.settled(r); err != nil {
+			return nil, false, err
+		}
+		raw, err = c.answer(r)
+		return raw, err == nil, err
+	}
+	return nil, false, g.run(ctx, fn)
+}
+
+// acquire claims the key or returns the row that is in the way. After it, if
+// there is no error, the savepoint stands when the key was claimed, and the
+// transaction is usable in any case.
+func (g guest) acquire(ctx context.Context) (*row, error) {
+	var seen *row
+	var last error
+	for n := 0; n < g.s.o.MaxClaims; n++ {
+		if n > 0 {
+			g.ev.Reclaims++
+			if last != nil && g.left() <= 0 {
+				return nil, g.heldTooLong(last)
+			}
+		}
+		won, err := g.claim(ctx, seen)
+		if won {
+			return nil, nil
+		}
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		if goneErr := g.undo(ctx); goneErr != nil {
+			return nil, fmt.Errorf("%w: %w", ErrTxGone, errors.Join(err, goneErr))
+		}
+		r, readErr := readRow(ctx, g.tx, g.e.readTx, g.op)
+		switch {
+		case readErr != nil:
+			return nil, fmt.Errorf("%w: %w", ErrTxGone, readErr)
+		case r != nil && r.free && g.e.upsert == "":
+			seen, last = r, nil
+		case r != nil && !r.free:
+			return r, nil
+		default:
+			seen, last = nil, err
+		}
+	}
+	// The row is there, but this transaction's snapshot is older.
+	return nil, fmt.Errorf("%w: the key's row cannot be seen: %w", ErrTxGone, orBusy(last))
+}
+
+// claim sets the savepoint and sends one claim.
+func (g guest) claim(ctx context.Context, seen *row) (bool, error) {
+	if _, err := g.tx.ExecContext(ctx, `SAVEPOINT nebis_tx`); err != nil {
+		return false, err
+	}
+	if g.e.upsert != "" {
+		return g.claimMySQL(ctx)
+	}
+	stmt, args := g.call.claim(g.e, g.token, seen)
+	return g.e.won(ctx, g.tx, g.e.boundedTx.to(stmt, max(g.left(), 0)), args)
+}
+
+// claimMySQL claims with the statement that cannot lose the transaction, and
+// reads who won. Outside a transaction a savepoint is gone at once: the caller's
+// transaction was lost before, and a claim now would be permanent.
+func (g guest) claimMySQL(ctx context.Context) (bool, error) {
+	if _, err := g.tx.ExecContext(ctx, `ROLLBACK TO SAVEPOINT nebis_tx`); err != nil {
+		return false, err
+	}
+	if g.e.boundedTx == nil {
+		if err := limitWait(ctx, g.tx, max(1, seconds(g.left()))); err != nil {
+			return false, err
+		}
+		defer limitWait(ctx, g.tx, g.e.sessionWait)
+	}
+	_, args := g.call.claim(g.e, g.token, nil)
+	if _, err := g.tx.ExecContext(ctx, g.e.boundedTx.to(g.e.upsert, max(g.left(), 0)), args...); err != nil {
+		return false, err
+	}
+	r, err := readRow(ctx, g.tx, g.e.readTx, g.op)
+	return err == nil && r != nil && r.token == g.token, err
+}
+
+// undo rolls back to the savepoint, so that nothing of this claim or of the
+// function is left. An error: the transaction is gone.
+func (g guest) undo(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), g.s.commitWait())
+	defer cancel()
+	_, err := g.tx.ExecContext(ctx, `ROLLBACK TO SAVEPOINT nebis_tx`)
+	if err == nil {
+		_, err = g.tx.ExecContext(ctx, `RELEASE SAVEPOINT nebis_tx`)
+	}
+	return err
+}
+
+// run runs the function and saves its result.
+func (g guest) run(ctx context.Context, fn func(context.Context) ([]byte, error)) error {
+	g.ev.Outcome, g.ev.Waited = Released, time.Since(g.start)
+	begun, kept := time.Now(), false
+	var gone error
+	defer func() {
+		g.ev.Ran = time.Since(begun)
+		if !kept {
+			g.undo(ctx) // fn did not return
+		}
+	}()
+	raw, err := fn(g.holding(ctx, nil))
+	kept = true
+	if err == nil && ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	if err != nil {
+		if gone = g.undo(ctx); gone != nil {
+			return fmt.Errorf("%w: %w", ErrTxGone, err)
+		}
+		return err
+	}
+	if err := g.save(ctx, raw); err != nil {
+		return fmt.Errorf("%w: %w", ErrTxGone, err)
+	}
+	g.ev.Outcome = Ran
+	return nil
+}
+
+// save releases the savepoint, which is not there any more if fn ended the
+// transaction, and stores the answer.
+func (g guest) save(ctx context.Context, raw []byte) error {
+	if _, err := g.tx.ExecContext(ctx, `RELEASE SAVEPOINT nebis_tx`); err != nil {
+		return err
+	}
+	response := sql.NullString{String: string(raw), Valid: len(raw) <= g.op.MaxResponse}
+	res, err := g.tx.ExecContext(ctx, g.e.saveTx, response, g.op.Key, g.op.Scope, g.op.Owner, g.token)
+	if err != nil {
+		return err
+	}
+	n, err := res.RowsAffected()
+	if err == nil && n != 1 {
+		return errNoRow
+	}
+	return err
+}
