@@ -117,7 +117,7 @@ func (c *call) heldTooLong(err error) error {
 // returns a session that holds the row, or the row that is in the way. Neither:
 // the row is held or gone, and the error, a lostClaim, is what the claim said.
 func (c *call) try(ctx context.Context, token string, seen *row, n int) (*session, *row, error) {
-	wait := time.Duration(0)
+	var wait time.Duration
 	if n > 0 && c.s.d != SQLite {
 		leave, err := c.takePlace(ctx)
 		if err != nil {
@@ -129,6 +129,9 @@ func (c *call) try(ctx context.Context, token string, seen *row, n int) (*sessio
 	x, err := c.s.begin(ctx, max(c.left(), time.Second))
 	if err != nil {
 		return nil, nil, err
+	}
+	if n == 0 && x.e.sessionWait > 0 && c.op.Wait > 0 {
+		wait = c.s.o.WaitPiece // a shorter one costs two round trips here
 	}
 	stmt, args := c.claim(x.e, token, seen)
 	won, claimErr := x.claim(ctx, stmt, args, wait)

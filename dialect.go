@@ -91,9 +91,8 @@ type engine struct {
 	saveCommits   bool   // the save commits in the same statement
 
 	// Servers that can limit a lock wait by the session only: the session's own
-	// limit in seconds, and whether it is longer than a claim may wait.
+	// limit, in seconds. 0 elsewhere.
 	sessionWait int
-	tooLong     bool
 
 	oneWriter bool // the database has one writer: queue for it here
 }

@@ -75,8 +75,8 @@ func (s *Store) doTx(ctx context.Context, tx *sql.Tx, op Op, fn func(context.Con
 // there is no error, the savepoint stands when the key was claimed, and the
 // transaction is usable in any case.
 func (g guest) acquire(ctx context.Context) (*row, error) {
-	var seen *row
-	var last error
+	var seen *row  // to be taken over
+	var last error // why the last claim failed
 	for n := 0; n < g.s.o.MaxClaims; n++ {
 		if n > 0 {
 			g.ev.Reclaims++
@@ -84,63 +84,69 @@ func (g guest) acquire(ctx context.Context) (*row, error) {
 				return nil, g.heldTooLong(last)
 			}
 		}
-		won, err := g.claim(ctx, seen)
-		if won {
-			return nil, nil
-		}
-		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
-		}
-		if goneErr := g.undo(ctx); goneErr != nil {
-			return nil, fmt.Errorf("%w: %w", ErrTxGone, errors.Join(err, goneErr))
-		}
-		r, readErr := readRow(ctx, g.tx, g.e.readTx, g.op)
+		won, r, err := g.claim(ctx, seen)
 		switch {
-		case readErr != nil:
-			return nil, fmt.Errorf("%w: %w", ErrTxGone, readErr)
-		case r != nil && r.free && g.e.upsert == "":
-			seen, last = r, nil
+		case won:
+			return nil, nil
+		case ctx.Err() != nil:
+			return nil, context.Cause(ctx)
+		case errors.Is(err, ErrTxGone):
+			return nil, err
 		case r != nil && !r.free:
 			return r, nil
-		default:
-			seen, last = nil, err
 		}
+		seen, last = r, err
 	}
 	// The row is there, but this transaction's snapshot is older.
 	return nil, fmt.Errorf("%w: the key's row cannot be seen: %w", ErrTxGone, orBusy(last))
 }
 
-// claim sets the savepoint and sends one claim.
-func (g guest) claim(ctx context.Context, seen *row) (bool, error) {
+// claim sends one claim below a savepoint. When it does not get the row, all is
+// as before, and the row that is in the way is returned if it can be seen.
+func (g guest) claim(ctx context.Context, seen *row) (won bool, r *row, err error) {
 	if _, err := g.tx.ExecContext(ctx, `SAVEPOINT nebis_tx`); err != nil {
-		return false, err
+		return false, nil, fmt.Errorf("%w: %w", ErrTxGone, err)
 	}
 	if g.e.upsert != "" {
-		return g.claimMySQL(ctx)
+		won, r, err = g.claimMySQL(ctx)
+	} else {
+		stmt, args := g.call.claim(g.e, g.token, seen)
+		won, err = g.e.won(ctx, g.tx, g.e.boundedTx.to(stmt, max(g.left(), 0)), args)
 	}
-	stmt, args := g.call.claim(g.e, g.token, seen)
-	return g.e.won(ctx, g.tx, g.e.boundedTx.to(stmt, max(g.left(), 0)), args)
+	if won {
+		return true, nil, nil
+	}
+	if gone := g.undo(ctx); gone != nil {
+		return false, nil, fmt.Errorf("%w: %w", ErrTxGone, errors.Join(err, gone))
+	}
+	if g.e.upsert == "" {
+		var readErr error
+		if r, readErr = readRow(ctx, g.tx, g.e.read, g.op); readErr != nil {
+			err = fmt.Errorf("%w: %w", ErrTxGone, readErr)
+		}
+	}
+	return false, r, err
 }
 
 // claimMySQL claims with the statement that cannot lose the transaction, and
 // reads who won. Outside a transaction a savepoint is gone at once: the caller's
 // transaction was lost before, and a claim now would be permanent.
-func (g guest) claimMySQL(ctx context.Context) (bool, error) {
+func (g guest) claimMySQL(ctx context.Context) (bool, *row, error) {
 	if _, err := g.tx.ExecContext(ctx, `ROLLBACK TO SAVEPOINT nebis_tx`); err != nil {
-		return false, err
+		return false, nil, err
 	}
-	if g.e.boundedTx == nil {
+	if g.e.sessionWait > 0 {
 		if err := limitWait(ctx, g.tx, max(1, seconds(g.left()))); err != nil {
-			return false, err
+			return false, nil, err
 		}
 		defer limitWait(ctx, g.tx, g.e.sessionWait)
 	}
 	_, args := g.call.claim(g.e, g.token, nil)
 	if _, err := g.tx.ExecContext(ctx, g.e.boundedTx.to(g.e.upsert, max(g.left(), 0)), args...); err != nil {
-		return false, err
+		return false, nil, err
 	}
 	r, err := readRow(ctx, g.tx, g.e.readTx, g.op)
-	return err == nil && r != nil && r.token == g.token, err
+	return err == nil && r != nil && r.token == g.token, r, err
 }
 
 // undo rolls back to the savepoint, so that nothing of this claim or of the

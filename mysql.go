@@ -42,8 +42,8 @@ WHERE id = ? AND `
 	save := `UPDATE ` + t + ` SET status = 'done', response = ?, updated_at = UTC_TIMESTAMP(6)
 WHERE idem_key = ? AND scope = ? AND owner = ? AND token = ? AND status = 'processing'`
 	e := &engine{
-		insert: `INSERT INTO ` + t + ` (idem_key, scope, owner, fingerprint, token, created_at, updated_at, expires_at)
-VALUES (?, ?, ?, ?, ?, UTC_TIMESTAMP(6), UTC_TIMESTAMP(6), UTC_TIMESTAMP(6) + INTERVAL ? MICROSECOND)`,
+		insert: `INSERT INTO ` + t + ` (idem_key, scope, owner, fingerprint, token, status, created_at, updated_at, expires_at)
+VALUES (?, ?, ?, ?, ?, 'processing', UTC_TIMESTAMP(6), UTC_TIMESTAMP(6), UTC_TIMESTAMP(6) + INTERVAL ? MICROSECOND)`,
 		takeover: renew + mysqlFree,
 		recheck:  renew + `token = ? AND status = 'done'`,
 		read: `SELECT id, status, COALESCE(fingerprint, ''), COALESCE(token, ''), response,

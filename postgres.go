@@ -40,9 +40,9 @@ func postgresEngine(n name) *engine {
 FROM bound WHERE id = $5::bigint AND `
 	save := `UPDATE ` + t + ` SET status = 'done', response = $1, updated_at = clock_timestamp()
 WHERE idem_key = $2 AND scope = $3 AND owner = $4 AND token = $5 AND status = 'processing'`
-	e := &engine{
-		insert: `INSERT INTO ` + t + ` (idem_key, scope, owner, fingerprint, token, created_at, updated_at, expires_at)
-SELECT $1, $2, $3, $4, $5, clock_timestamp(), clock_timestamp(), clock_timestamp() + $6::bigint * interval '1 microsecond'
+	return &engine{
+		insert: `INSERT INTO ` + t + ` (idem_key, scope, owner, fingerprint, token, status, created_at, updated_at, expires_at)
+SELECT $1, $2, $3, $4, $5, 'processing', clock_timestamp(), clock_timestamp(), clock_timestamp() + $6::bigint * interval '1 microsecond'
 FROM bound ON CONFLICT DO NOTHING`,
 		takeover: renew + postgresFree,
 		recheck:  renew + `token = $6 AND status = 'done'`,
@@ -61,8 +61,6 @@ WHERE ctid = ANY (ARRAY(SELECT ctid FROM ` + t + ` WHERE expires_at IS NULL AND 
 		boundedTx: postgresBounded,
 		won:       answerWon,
 	}
-	e.readTx = e.read
-	return e
 }
 
 // postgresBounded sets lock_timeout, claims and puts the old value back, in one

@@ -96,8 +96,8 @@ func (s *Store) freeWriter() { <-s.one }
 
 // claim runs a claim statement and reports whether it got the row.
 func (x *session) claim(ctx context.Context, stmt string, args []any, wait time.Duration) (won bool, err error) {
-	if x.e.tooLong {
-		if err := limitWait(ctx, x.tx, seconds(x.s.o.WaitPiece)); err != nil {
+	if most := max(1, seconds(wait)); most < x.e.sessionWait {
+		if err := limitWait(ctx, x.tx, most); err != nil {
 			return false, err
 		}
 		defer func() { x.broken = limitWait(ctx, x.tx, x.e.sessionWait) != nil || x.broken }()

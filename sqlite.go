@@ -21,8 +21,9 @@ func sqliteSchema(n name) []string {
   updated_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%d %H:%M:%f', 'now')),
   expires_at TEXT
 )`,
-		`CREATE UNIQUE INDEX IF NOT EXISTS "` + n.index("uk") + `" ON ` + t + ` (idem_key, scope, owner)`,
-		`CREATE INDEX IF NOT EXISTS "` + n.index("idx_expires") + `" ON ` + t + ` (expires_at)`,
+		// An index is in its table's schema, and says so itself.
+		`CREATE UNIQUE INDEX IF NOT EXISTS ` + name{n.schema, n.index("uk")}.quoted(`"`) + ` ON "` + n.table + `" (idem_key, scope, owner)`,
+		`CREATE INDEX IF NOT EXISTS ` + name{n.schema, n.index("idx_expires")}.quoted(`"`) + ` ON "` + n.table + `" (expires_at)`,
 	}
 }
 
@@ -39,9 +40,9 @@ func sqliteEngine(n name) *engine {
 WHERE id = ? AND `
 	save := `UPDATE ` + t + ` SET status = 'done', response = ?, updated_at = ` + sqliteNow + `
 WHERE idem_key = ? AND scope = ? AND owner = ? AND token = ? AND status = 'processing'`
-	e := &engine{
-		insert: `INSERT INTO ` + t + ` (idem_key, scope, owner, fingerprint, token, created_at, updated_at, expires_at)
-VALUES (?, ?, ?, ?, ?, ` + sqliteNow + `, ` + sqliteNow + `, ` + sqliteKeep + `) ON CONFLICT DO NOTHING`,
+	return &engine{
+		insert: `INSERT INTO ` + t + ` (idem_key, scope, owner, fingerprint, token, status, created_at, updated_at, expires_at)
+VALUES (?, ?, ?, ?, ?, 'processing', ` + sqliteNow + `, ` + sqliteNow + `, ` + sqliteKeep + `) ON CONFLICT DO NOTHING`,
 		takeover: renew + sqliteFree,
 		recheck:  renew + `token = ? AND status = 'done'`,
 		read: `SELECT id, status, COALESCE(fingerprint, ''), COALESCE(token, ''), response,
@@ -58,6 +59,4 @@ WHERE id IN (SELECT id FROM ` + t + ` WHERE expires_at IS NULL AND token IS NULL
 		before:    `RELEASE SAVEPOINT nebis`,
 		oneWriter: true,
 	}
-	e.readTx = e.read
-	return e
 }

@@ -159,7 +159,7 @@ func (s *Store) detect(ctx context.Context, c querier) (*engine, error) {
 		return mariadbEngine(s.n), nil
 	}
 	e := mysqlEngine(s.n, s.o.Strict)
-	e.sessionWait, e.tooLong = wait, wait > seconds(s.o.WaitPiece)
+	e.sessionWait = wait
 	return e, nil
 }
 
