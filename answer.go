@@ -35,14 +35,12 @@ func (c *call) answer(r *row) ([]byte, error) {
 }
 
 // recheck takes the row r over and asks the operation whether its answer still
-// holds. It returns a session when the operation is to run again, nil when not.
-func (c *call) recheck(ctx context.Context, r *row) (*session, error) {
-	x, _, err := c.try(ctx, c.token, r, 0)
-	if x == nil {
-		if errors.As(err, new(lostClaim)) {
-			err = ErrInProgress // someone else is looking at it right now
-		}
-		return nil, err
+// holds. It returns a session when the operation is to run again, the row to
+// replay when not.
+func (c *call) recheck(ctx context.Context, r *row) (*session, *row, error) {
+	x, now, err := c.lockRow(ctx, r)
+	if x == nil || now != r {
+		return x, now, err
 	}
 	again := false
 	defer func() {
@@ -51,11 +49,30 @@ func (c *call) recheck(ctx context.Context, r *row) (*session, error) {
 		}
 	}()
 	replay, err := c.op.Recheck(c.holding(ctx, x.conn), x.tx, []byte(r.response.String))
-	again = err == nil && !replay
-	if again {
-		return x, nil
+	if err != nil || replay {
+		return nil, r, err
 	}
-	return nil, err
+	again = true
+	return x, r, nil
+}
+
+// lockRow takes the row r over, waiting for others that look at it. When it has
+// changed meanwhile, it claims as if for the first time.
+func (c *call) lockRow(ctx context.Context, r *row) (*session, *row, error) {
+	for n := range c.s.o.MaxClaims {
+		x, now, err := c.try(ctx, c.token, r, n)
+		switch {
+		case x != nil:
+			return x, r, nil
+		case !errors.As(err, new(lostClaim)):
+			return nil, nil, err
+		case now == nil || now.token != r.token:
+			return c.acquire(ctx, c.token, "")
+		case n > 0 && c.left() <= 0:
+			return nil, nil, ErrInProgress
+		}
+	}
+	return nil, nil, fmt.Errorf("%w: the row is looked at by many", ErrBusy)
 }
 
 // observe reports the end of the call. err nil with the outcome Released means

@@ -69,6 +69,7 @@ func (d Dialect) schema(n name) []string {
 //	save      response, key, scope, owner, token
 type engine struct {
 	insert, takeover, recheck string
+	first                     string // insert, waiting as little as the server can
 	read                      string
 	save, saveTx              string // saveTx: inside the caller's transaction
 	purge, stamp              string
@@ -84,7 +85,7 @@ type engine struct {
 	bounded, boundedTx bound
 
 	// won runs a claim statement and tells whether it got the row.
-	won func(ctx context.Context, tx *sql.Tx, claim string, args []any) (bool, error)
+	won func(ctx context.Context, tx *sql.Tx, stmt *sql.Stmt, claim string, args []any) (bool, error)
 
 	after, before string // run after the claim and before the save, if any
 	disarm        string // puts the session right again after a rollback, if needed
@@ -139,14 +140,14 @@ func (n name) index(suffix string) string { return n.table + "_" + suffix }
 
 // errorTells reports whether the claim statement went through: it fails where
 // it matches nothing.
-func errorTells(ctx context.Context, tx *sql.Tx, claim string, args []any) (bool, error) {
-	_, err := tx.ExecContext(ctx, claim, args...)
+func errorTells(ctx context.Context, tx *sql.Tx, stmt *sql.Stmt, claim string, args []any) (bool, error) {
+	_, err := exec(ctx, tx, stmt, claim, args...)
 	return err == nil, err
 }
 
 // rowsWon reports whether the claim statement changed one row.
-func rowsWon(ctx context.Context, tx *sql.Tx, claim string, args []any) (bool, error) {
-	res, err := tx.ExecContext(ctx, claim, args...)
+func rowsWon(ctx context.Context, tx *sql.Tx, stmt *sql.Stmt, claim string, args []any) (bool, error) {
+	res, err := exec(ctx, tx, stmt, claim, args...)
 	if err != nil {
 		return false, err
 	}
@@ -155,7 +156,7 @@ func rowsWon(ctx context.Context, tx *sql.Tx, claim string, args []any) (bool, e
 }
 
 // answerWon reports whether the claim statement answered with a row.
-func answerWon(ctx context.Context, tx *sql.Tx, claim string, args []any) (bool, error) {
+func answerWon(ctx context.Context, tx *sql.Tx, _ *sql.Stmt, claim string, args []any) (bool, error) {
 	var ignored sql.NullString
 	err := tx.QueryRowContext(ctx, claim, args...).Scan(&ignored)
 	if err == sql.ErrNoRows {

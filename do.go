@@ -111,7 +111,7 @@ func (c *call) lead(ctx context.Context, fn func(context.Context, *sql.Tx) ([]by
 		return nil, false, err
 	}
 	if x == nil && c.op.Recheck != nil && r.status == "done" && sameAsk(r.fingerprint, c.op.Fingerprint) {
-		if x, err = c.recheck(ctx, r); err != nil {
+		if x, r, err = c.recheck(ctx, r); err != nil {
 			return nil, false, err
 		}
 	}

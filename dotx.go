@@ -111,7 +111,7 @@ func (g guest) claim(ctx context.Context, seen *row) (won bool, r *row, err erro
 		won, r, err = g.claimMySQL(ctx)
 	} else {
 		stmt, args := g.call.claim(g.e, g.token, seen)
-		won, err = g.e.won(ctx, g.tx, g.e.boundedTx.to(stmt, max(g.left(), 0)), args)
+		won, err = g.e.won(ctx, g.tx, nil, g.e.boundedTx.to(stmt, max(g.left(), 0)), args)
 	}
 	if won {
 		return true, nil, nil

@@ -13,6 +13,7 @@ import (
 type session struct {
 	s      *Store
 	e      *engine
+	pre    *prepared
 	conn   *sql.Conn
 	tx     *sql.Tx
 	detach func() bool // stops the caller's context from ending the transaction
@@ -41,36 +42,35 @@ func (s *Store) begin(ctx context.Context, place time.Duration) (*session, error
 }
 
 func (s *Store) beginOn(ctx context.Context, place time.Duration) (*session, error) {
-	conn, err := s.connection(ctx, place)
-	if err != nil {
-		return nil, err
-	}
-	x := &session{s: s, conn: conn}
-	var own context.Context
-	own, x.cancel = context.WithCancel(context.WithoutCancel(ctx))
-	x.detach = context.AfterFunc(ctx, x.cancel)
-	if x.e, err = s.engine(ctx, conn); err == nil {
-		x.tx, err = conn.BeginTx(own, &sql.TxOptions{Isolation: s.o.Isolation})
-	}
-	if err != nil {
-		x.broken, x.ended = true, true
-		x.closeConn()
-		return nil, fmt.Errorf("nebis: begin: %w", err)
-	}
-	return x, nil
-}
-
-func (s *Store) connection(ctx context.Context, place time.Duration) (*sql.Conn, error) {
 	short, cancel := context.WithTimeout(ctx, place)
 	defer cancel()
-	conn, err := s.db.Conn(short)
+	x := &session{s: s}
+	var err error
+	if x.e, x.pre, err = s.ready(short); err == nil {
+		x.conn, err = s.db.Conn(short)
+	}
 	switch {
 	case err == nil:
-		return conn, nil
+		if err := x.begin(ctx); err != nil {
+			return nil, err
+		}
+		return x, nil
 	case ctx.Err() == nil && short.Err() != nil:
 		return nil, fmt.Errorf("%w: no free connection: %w", ErrBusy, err)
 	}
 	return nil, fmt.Errorf("nebis: connect: %w", err)
+}
+
+func (x *session) begin(ctx context.Context) (err error) {
+	var own context.Context
+	own, x.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	x.detach = context.AfterFunc(ctx, x.cancel)
+	if x.tx, err = x.conn.BeginTx(own, &sql.TxOptions{Isolation: x.s.o.Isolation}); err != nil {
+		x.broken = true
+		x.closeConn()
+		return fmt.Errorf("nebis: begin: %w", err)
+	}
+	return nil
 }
 
 // takeWriter waits for the turn of the one writer; first come, first served.
@@ -102,10 +102,14 @@ func (x *session) claim(ctx context.Context, stmt string, args []any, wait time.
 		}
 		defer func() { x.broken = limitWait(ctx, x.tx, x.e.sessionWait) != nil || x.broken }()
 	}
-	won, err = x.e.won(ctx, x.tx, x.e.bounded.to(stmt, wait), args)
+	if wait == 0 && stmt == x.e.insert {
+		won, err = x.e.won(ctx, x.tx, x.pre.insert, x.e.first, args)
+	} else {
+		won, err = x.e.won(ctx, x.tx, nil, x.e.bounded.to(stmt, wait), args)
+	}
 	x.armed = won && x.e.disarm != ""
 	if won && x.e.after != "" {
-		_, err = x.tx.ExecContext(ctx, x.e.after)
+		_, err = exec(ctx, x.tx, x.pre.after, x.e.after)
 	}
 	return won && err == nil, err
 }
@@ -120,11 +124,11 @@ var errNoRow = errors.New("the claimed row is not there or not this transaction'
 // save stores the answer. On engines that say so it also commits.
 func (x *session) save(ctx context.Context, args []any) error {
 	if x.e.before != "" {
-		if _, err := x.tx.ExecContext(ctx, x.e.before); err != nil {
+		if _, err := exec(ctx, x.tx, x.pre.before, x.e.before); err != nil {
 			return err
 		}
 	}
-	res, err := x.tx.ExecContext(ctx, x.e.save, args...)
+	res, err := exec(ctx, x.tx, x.pre.save, x.e.save, args...)
 	if err != nil || x.e.saveCommits {
 		x.committed = err == nil
 		return err

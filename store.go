@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"strings"
 	"sync/atomic"
 	"time"
 )
@@ -57,6 +56,11 @@ type Options struct {
 	// always.
 	Strict bool
 
+	// Unprepared sends the statements of Do as the driver sends those of the
+	// application. By default they are prepared once per connection on MySQL,
+	// MariaDB and SQLite, which makes them cheaper; pgx does that by itself.
+	Unprepared bool
+
 	// Observe, if set, is called at the end of every operation, by the calling
 	// goroutine.
 	Observe func(context.Context, Event)
@@ -76,6 +80,7 @@ type Store struct {
 	n    name
 	o    Options
 	eng  atomic.Pointer[engine] // known from the first call on: servers differ
+	pre  atomic.Pointer[prepared]
 	fs   flights
 	wait chan struct{} // a place for each connection that waits for a key
 	one  chan struct{} // the place of the one writer, first come first served
@@ -127,40 +132,6 @@ func orDefault[T comparable](v *T, d T) {
 	if *v == zero {
 		*v = d
 	}
-}
-
-// engine returns the SQL for the server at hand, and asks MySQL once which of
-// its kind it is.
-func (s *Store) engine(ctx context.Context, c querier) (*engine, error) {
-	if e := s.eng.Load(); e != nil {
-		return e, nil
-	}
-	e, err := s.detect(ctx, c)
-	if err == nil {
-		s.eng.Store(e)
-	}
-	return e, err
-}
-
-func (s *Store) detect(ctx context.Context, c querier) (*engine, error) {
-	switch s.d {
-	case Postgres:
-		return postgresEngine(s.n), nil
-	case SQLite:
-		return sqliteEngine(s.n), nil
-	}
-	var version string
-	var wait int
-	err := c.QueryRowContext(ctx, `SELECT VERSION(), @@innodb_lock_wait_timeout`).Scan(&version, &wait)
-	if err != nil {
-		return nil, fmt.Errorf("nebis: ask for the server's version: %w", err)
-	}
-	if strings.Contains(version, "MariaDB") {
-		return mariadbEngine(s.n), nil
-	}
-	e := mysqlEngine(s.n, s.o.Strict)
-	e.sessionWait = wait
-	return e, nil
 }
 
 // Purge removes at most limit rows that have expired and returns how many. It

@@ -22,6 +22,7 @@ var _ = register(
 	testCase{"Do/an expired key whose new run fails is tried by the next", 0, testExpiredRunFails},
 	testCase{"Do/a key freed by a person may be used at once", 0, testFreed},
 	testCase{"Do/Recheck may let it run again", 0, testRecheck},
+	testCase{"Do/Recheck by many at once runs it again once", 0, testRecheckMany},
 	testCase{"Do/rows in processing do not expire", 0, testProcessingStays},
 	testCase{"Do/observes how each call ended", 0, testObserve},
 	testCase{"Purge/removes what has expired, in bounded batches", 0, testPurge},
@@ -202,6 +203,34 @@ func testRecheck(w *world) {
 		w.Errorf("got %v, replayed %v, error %v; want a second run", second, replayed, err)
 	}
 	w.wantReplay(w.op("k"), second)
+	w.wantOrders(2)
+}
+
+func testRecheckMany(w *world) {
+	_, _, err := w.do(0, w.op("k"))
+	w.must(err)
+	for _, still := range []bool{true, false} {
+		var mu sync.Mutex
+		answers := map[Order]int{}
+		w.together(20, func(_, store int) {
+			op := w.op("k")
+			op.Recheck = func(_ context.Context, _ *sql.Tx, response []byte) (bool, error) {
+				return still || !strings.Contains(string(response), "tea"), nil
+			}
+			o, _, err := insist(func() (Order, bool, error) {
+				return nebis.Do(w.Context(), w.stores[store], op, func(ctx context.Context, tx *sql.Tx) (Order, error) {
+					return w.place(ctx, tx, "coffee")
+				})
+			})
+			w.check(err)
+			mu.Lock()
+			defer mu.Unlock()
+			answers[o]++
+		})
+		if len(answers) != 1 {
+			w.Errorf("answers %v, want one", answers)
+		}
+	}
 	w.wantOrders(2)
 }
 

@@ -1,0 +1,103 @@
+package nebis
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+)
+
+// engine returns the SQL for the server at hand, and asks MySQL once which of
+// its kind it is.
+func (s *Store) engine(ctx context.Context, q querier) (*engine, error) {
+	if e := s.eng.Load(); e != nil {
+		return e, nil
+	}
+	e, err := s.detect(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	e.first = e.bounded.to(e.insert, 0)
+	s.eng.Store(e)
+	return e, nil
+}
+
+func (s *Store) detect(ctx context.Context, q querier) (*engine, error) {
+	switch s.d {
+	case Postgres:
+		return postgresEngine(s.n), nil
+	case SQLite:
+		return sqliteEngine(s.n), nil
+	}
+	var version string
+	var wait int
+	err := q.QueryRowContext(ctx, `SELECT VERSION(), @@innodb_lock_wait_timeout`).Scan(&version, &wait)
+	if err != nil {
+		return nil, fmt.Errorf("nebis: ask for the server's version: %w", err)
+	}
+	if strings.Contains(version, "MariaDB") {
+		return mariadbEngine(s.n), nil
+	}
+	e := mysqlEngine(s.n, s.o.Strict)
+	e.sessionWait = wait
+	return e, nil
+}
+
+// prepared are the statements that every first run sends, prepared once per
+// connection. A nil one is sent as text.
+type prepared struct{ insert, after, before, save *sql.Stmt }
+
+// ready makes sure, before a connection is taken, that the engine is known and
+// its statements are prepared.
+func (s *Store) ready(ctx context.Context) (*engine, *prepared, error) {
+	if p := s.pre.Load(); p != nil {
+		return s.eng.Load(), p, nil
+	}
+	e, err := s.engine(ctx, s.db)
+	if err != nil {
+		return nil, nil, err
+	}
+	p, err := s.prepare(ctx, e)
+	if err != nil {
+		return nil, nil, fmt.Errorf("nebis: prepare: %w", err)
+	}
+	if !s.pre.CompareAndSwap(nil, p) {
+		p.close()
+	}
+	return e, s.pre.Load(), nil
+}
+
+func (s *Store) prepare(ctx context.Context, e *engine) (*prepared, error) {
+	p := new(prepared)
+	if s.o.Unprepared || s.d == Postgres {
+		return p, nil
+	}
+	want := map[**sql.Stmt]string{&p.insert: e.first, &p.save: e.save}
+	if s.d == SQLite { // MySQL cannot prepare savepoints
+		want[&p.after], want[&p.before] = e.after, e.before
+	}
+	for stmt, text := range want {
+		var err error
+		if *stmt, err = s.db.PrepareContext(ctx, text); err != nil {
+			p.close()
+			return nil, err
+		}
+	}
+	return p, nil
+}
+
+func (p *prepared) close() {
+	for _, stmt := range []*sql.Stmt{p.insert, p.after, p.before, p.save} {
+		if stmt != nil {
+			stmt.Close()
+		}
+	}
+}
+
+// exec runs a statement in tx, prepared or as text.
+func exec(ctx context.Context, tx *sql.Tx, stmt *sql.Stmt, text string, args ...any) (sql.Result, error) {
+	if stmt == nil {
+		return tx.ExecContext(ctx, text, args...)
+	}
+	return tx.StmtContext(ctx, stmt).ExecContext(ctx, args...)
+}
