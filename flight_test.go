@@ -1,0 +1,119 @@
+package nebis
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+)
+
+// Nobody waits so long in these tests; they wait for events.
+const forever = time.Hour
+
+func waiters(fs *flights, k flightKey) int {
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	if f := fs.m[k]; f != nil {
+		return f.waiting
+	}
+	return 0
+}
+
+func lead(t *testing.T, fs *flights, k flightKey) *flight {
+	t.Helper()
+	f, r, err := fs.join(context.Background(), k, 10, forever)
+	if f == nil || r != nil || err != nil {
+		t.Fatalf("not the leader: %v %v %v", f, r, err)
+	}
+	return f
+}
+
+func TestAllWhoWaitGetTheLeadersRow(t *testing.T) {
+	var fs flights
+	k := flightKey{"s", "o", "k"}
+	f, want := lead(t, &fs, k), &row{token: "t"}
+	var wg sync.WaitGroup
+	for range 10 {
+		wg.Go(func() {
+			if f, r, err := fs.join(context.Background(), k, 10, forever); f != nil || r != want || err != nil {
+				t.Errorf("got %v %v %v", f, r, err)
+			}
+		})
+	}
+	for waiters(&fs, k) < 10 {
+		time.Sleep(time.Millisecond)
+	}
+	if _, _, err := fs.join(context.Background(), k, 10, forever); !errors.Is(err, ErrInProgress) {
+		t.Errorf("one too many: %v", err)
+	}
+	fs.leave(k, f, want)
+	wg.Wait()
+	if len(fs.m) != 0 {
+		t.Errorf("%d flights left", len(fs.m))
+	}
+}
+
+func TestOneAfterTheOtherLeadsWhenAllFail(t *testing.T) {
+	var fs flights
+	k := flightKey{"s", "o", "k"}
+	f := lead(t, &fs, k)
+	var wg sync.WaitGroup
+	leaders := 0 // written by one leader at a time; the race detector watches
+	for range 10 {
+		wg.Go(func() {
+			f, r, err := fs.join(context.Background(), k, 10, forever)
+			if f == nil || r != nil || err != nil {
+				t.Errorf("got %v %v %v", f, r, err)
+				return
+			}
+			leaders++
+			fs.leave(k, f, nil)
+		})
+	}
+	for waiters(&fs, k) < 10 {
+		time.Sleep(time.Millisecond)
+	}
+	fs.leave(k, f, nil)
+	wg.Wait()
+	if leaders != 10 || len(fs.m) != 0 {
+		t.Errorf("%d leaders, %d flights left", leaders, len(fs.m))
+	}
+}
+
+func TestABatonThatNobodyTakesEndsTheFlight(t *testing.T) {
+	for range 200 {
+		var fs flights
+		k := flightKey{"s", "o", "k"}
+		f := lead(t, &fs, k)
+		ctx, cancel := context.WithCancel(context.Background())
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			if f, _, _ := fs.join(ctx, k, 10, forever); f != nil {
+				fs.leave(k, f, nil)
+			}
+		})
+		for waiters(&fs, k) < 1 {
+			time.Sleep(10 * time.Microsecond)
+		}
+		wg.Go(cancel)
+		fs.leave(k, f, nil)
+		wg.Wait()
+		if len(fs.m) != 0 {
+			t.Fatalf("%d flights left", len(fs.m))
+		}
+	}
+}
+
+func TestKeysDoNotWaitForEachOther(t *testing.T) {
+	var fs flights
+	a := lead(t, &fs, flightKey{"s", "o", "a"})
+	b := lead(t, &fs, flightKey{"s", "o", "b"})
+	c := lead(t, &fs, flightKey{"s", "p", "a"})
+	fs.leave(flightKey{"s", "o", "a"}, a, nil)
+	fs.leave(flightKey{"s", "o", "b"}, b, nil)
+	fs.leave(flightKey{"s", "p", "a"}, c, nil)
+	if len(fs.m) != 0 {
+		t.Errorf("%d flights left", len(fs.m))
+	}
+}
