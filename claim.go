@@ -155,9 +155,9 @@ func (c *call) claim(e *engine, token string, seen *row) (string, []any) {
 	case seen == nil:
 		return e.insert, []any{op.Key, op.Scope, op.Owner, op.Fingerprint, token, keep}
 	case seen.free:
-		return e.takeover, []any{op.Owner, op.Fingerprint, token, keep, seen.id}
+		return e.takeover, []any{op.Owner, op.Fingerprint, token, keep, op.Key, op.Scope, seen.owner}
 	}
-	return e.recheck, []any{op.Owner, op.Fingerprint, token, keep, seen.id, seen.token}
+	return e.recheck, []any{op.Owner, op.Fingerprint, token, keep, op.Key, op.Scope, seen.owner, seen.token}
 }
 
 // takePlace waits, holding no connection, for one of the few places that may

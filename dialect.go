@@ -59,12 +59,14 @@ func (d Dialect) schema(n name) []string {
 	return nil
 }
 
-// An engine is the SQL of one kind of server. All statements take their
+// An engine is the SQL of one kind of server. Every statement finds its row by
+// the unique index: with two ways to a row, two transactions could lock its two
+// entries in opposite order. All take their
 // arguments in the same order:
 //
 //	insert    key, scope, owner, fingerprint, token, keep in microseconds
-//	takeover  owner, fingerprint, token, keep, row id
-//	recheck   owner, fingerprint, token, keep, row id, the token that was seen
+//	takeover  owner, fingerprint, token, keep, key, scope, the row's owner
+//	recheck   as takeover, and the row's token
 //	read      key, scope, owner
 //	save      response, key, scope, owner, token
 type engine struct {
@@ -94,8 +96,6 @@ type engine struct {
 	// Servers that can limit a lock wait by the session only: the session's own
 	// limit, in seconds. 0 elsewhere.
 	sessionWait int
-
-	oneWriter bool // the database has one writer: queue for it here
 }
 
 // A bound writes a limit to lock waits into a statement.

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 )
@@ -146,7 +147,7 @@ func (c *call) run(ctx context.Context, x *session, fn func(context.Context, *sq
 // there was something to roll back.
 func (c *call) release(ctx context.Context, x *session, err error) error {
 	whole := x.rollback() || ctx.Err() != nil
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.s.commitWait())
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.s.o.CommitWait)
 	defer cancel()
 	if whole && !x.broken {
 		r, readErr := readRow(ctx, x.conn, x.e.read, c.op)
@@ -167,7 +168,7 @@ func (c *call) finish(ctx context.Context, x *session, raw []byte) (*row, bool, 
 	if !x.detach() {
 		return nil, false, c.release(ctx, x, context.Cause(ctx))
 	}
-	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.s.commitWait())
+	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.s.o.CommitWait)
 	defer cancel()
 	if err := x.save(late, []any{r.response, c.op.Key, c.op.Scope, c.op.Owner, c.token}); err != nil {
 		return c.saveFailed(ctx, x, err, r)
@@ -182,10 +183,10 @@ func (c *call) finish(ctx context.Context, x *session, raw []byte) (*row, bool, 
 // saveFailed finds out whether the transaction was lost under the function, then
 // rolls back what can be.
 func (c *call) saveFailed(ctx context.Context, x *session, cause error, mine *row) (*row, bool, error) {
-	ask, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.s.commitWait())
+	ask, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.s.o.CommitWait)
 	r, err := readRow(ask, x.tx, x.e.read, c.op)
 	cancel()
-	if err != nil || r == nil || r.token != c.token {
+	if err != nil && ended(cause) || err == nil && (r == nil || r.token != c.token) {
 		cause = fmt.Errorf("%w: %w", ErrTxGone, cause)
 	} else {
 		cause = fmt.Errorf("nebis: save: %w", cause)
@@ -196,13 +197,20 @@ func (c *call) saveFailed(ctx context.Context, x *session, cause error, mine *ro
 	return c.settle(ctx, cause, sent, mine)
 }
 
+// ended reports whether a save failed because the transaction had ended, or had
+// been aborted by an earlier statement, which is how PostgreSQL says it.
+func ended(err error) bool {
+	var state interface{ SQLState() string }
+	return errors.Is(err, sql.ErrTxDone) || errors.As(err, &state) && state.SQLState() == "25P02"
+}
+
 // settle claims the key again to learn what became of a commit that failed. A
 // claim waits for a transaction that is still alive on the server; a plain read
 // would not. sent: the commit may have reached the server.
 func (c *call) settle(ctx context.Context, cause error, sent bool, mine *row) (*row, bool, error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.s.commitWait())
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.s.o.CommitWait)
 	defer cancel()
-	c.deadline = time.Now().Add(c.s.commitWait())
+	c.deadline = time.Now().Add(c.s.o.CommitWait)
 	x, r, err := c.acquire(ctx, rand.Text(), c.token)
 	switch {
 	case x != nil:

@@ -152,7 +152,7 @@ func (g guest) claimMySQL(ctx context.Context) (bool, *row, error) {
 // undo rolls back to the savepoint, so that nothing of this claim or of the
 // function is left. An error: the transaction is gone.
 func (g guest) undo(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), g.s.commitWait())
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), g.s.o.CommitWait)
 	defer cancel()
 	_, err := g.tx.ExecContext(ctx, `ROLLBACK TO SAVEPOINT nebis_tx`)
 	if err == nil {

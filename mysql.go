@@ -38,7 +38,7 @@ func mysqlEngine(n name, strict bool) *engine {
 	t := n.quoted("`")
 	renew := `UPDATE ` + t + ` SET owner = ?, fingerprint = ?, token = ?, response = NULL, error = NULL, lease_until = NULL, attempts = 1,
   status = 'processing', created_at = UTC_TIMESTAMP(6), updated_at = UTC_TIMESTAMP(6), expires_at = UTC_TIMESTAMP(6) + INTERVAL ? MICROSECOND
-WHERE id = ? AND `
+WHERE idem_key = ? AND scope = ? AND owner = ? AND `
 	save := `UPDATE ` + t + ` SET status = 'done', response = ?, updated_at = UTC_TIMESTAMP(6)
 WHERE idem_key = ? AND scope = ? AND owner = ? AND token = ? AND status = 'processing'`
 	e := &engine{
@@ -46,7 +46,7 @@ WHERE idem_key = ? AND scope = ? AND owner = ? AND token = ? AND status = 'proce
 VALUES (?, ?, ?, ?, ?, 'processing', UTC_TIMESTAMP(6), UTC_TIMESTAMP(6), UTC_TIMESTAMP(6) + INTERVAL ? MICROSECOND)`,
 		takeover: renew + mysqlFree,
 		recheck:  renew + `token = ? AND status = 'done'`,
-		read: `SELECT id, status, COALESCE(fingerprint, ''), COALESCE(token, ''), response,
+		read: `SELECT owner, status, COALESCE(fingerprint, ''), COALESCE(token, ''), response,
   COALESCE(` + mysqlFree + `, 0), CASE WHEN lease_until IS NULL THEN 0 WHEN lease_until > UTC_TIMESTAMP(6) THEN 1 ELSE 2 END
 FROM ` + t + ` WHERE idem_key = ? AND scope = ? AND (owner = ? OR token IS NULL) ORDER BY token IS NULL LIMIT 1`,
 		save:   save,

@@ -162,7 +162,7 @@ func (x *session) rollback() bool {
 	x.ended = true
 	err := x.inTime(x.tx.Rollback)
 	if err == nil && x.armed {
-		ctx, cancel := context.WithTimeout(context.Background(), x.s.commitWait())
+		ctx, cancel := context.WithTimeout(context.Background(), x.s.o.CommitWait)
 		defer cancel()
 		_, err = x.conn.ExecContext(ctx, x.e.disarm)
 	}
@@ -173,16 +173,9 @@ func (x *session) rollback() bool {
 // inTime ends the transaction's context if f takes too long: a server that has
 // gone silent must not hold the caller for ever.
 func (x *session) inTime(f func() error) error {
-	timer := time.AfterFunc(x.s.commitWait(), x.cancel)
+	timer := time.AfterFunc(x.s.o.CommitWait, x.cancel)
 	defer timer.Stop()
 	return f()
-}
-
-func (s *Store) commitWait() time.Duration {
-	if s.o.Wait > 0 {
-		return s.o.Wait
-	}
-	return 10 * time.Second
 }
 
 // close rolls back what has not ended and gives the connection back.
@@ -193,7 +186,7 @@ func (x *session) close() {
 	x.closed = true
 	x.rollback()
 	x.closeConn()
-	if x.e.oneWriter {
+	if x.s.d == SQLite {
 		x.s.freeWriter()
 	}
 }
@@ -209,8 +202,7 @@ func (x *session) closeConn() {
 
 // A row is what the table says of a key.
 type row struct {
-	id                 int64
-	status             string
+	owner, status      string // as the table has them
 	fingerprint, token string
 	response           sql.NullString
 	free               bool // may be taken over: freed, or expired
@@ -226,7 +218,7 @@ func readRow(ctx context.Context, q querier, stmt string, op Op) (*row, error) {
 	r := new(row)
 	var free int
 	err := q.QueryRowContext(ctx, stmt, op.Key, op.Scope, op.Owner).
-		Scan(&r.id, &r.status, &r.fingerprint, &r.token, &r.response, &free, &r.lease)
+		Scan(&r.owner, &r.status, &r.fingerprint, &r.token, &r.response, &free, &r.lease)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}

@@ -37,7 +37,7 @@ func sqliteEngine(n name) *engine {
 	t := n.quoted(`"`)
 	renew := `UPDATE ` + t + ` SET owner = ?, fingerprint = ?, token = ?, response = NULL, error = NULL, lease_until = NULL, attempts = 1,
   status = 'processing', created_at = ` + sqliteNow + `, updated_at = ` + sqliteNow + `, expires_at = ` + sqliteKeep + `
-WHERE id = ? AND `
+WHERE idem_key = ? AND scope = ? AND owner = ? AND `
 	save := `UPDATE ` + t + ` SET status = 'done', response = ?, updated_at = ` + sqliteNow + `
 WHERE idem_key = ? AND scope = ? AND owner = ? AND token = ? AND status = 'processing'`
 	return &engine{
@@ -45,7 +45,7 @@ WHERE idem_key = ? AND scope = ? AND owner = ? AND token = ? AND status = 'proce
 VALUES (?, ?, ?, ?, ?, 'processing', ` + sqliteNow + `, ` + sqliteNow + `, ` + sqliteKeep + `) ON CONFLICT DO NOTHING`,
 		takeover: renew + sqliteFree,
 		recheck:  renew + `token = ? AND status = 'done'`,
-		read: `SELECT id, status, COALESCE(fingerprint, ''), COALESCE(token, ''), response,
+		read: `SELECT owner, status, COALESCE(fingerprint, ''), COALESCE(token, ''), response,
   COALESCE(` + sqliteFree + `, 0), CASE WHEN lease_until IS NULL THEN 0 WHEN lease_until > ` + sqliteNow + ` THEN 1 ELSE 2 END
 FROM ` + t + ` WHERE idem_key = ? AND scope = ? AND (owner = ? OR token IS NULL) ORDER BY token IS NULL LIMIT 1`,
 		save:   save,
@@ -54,9 +54,8 @@ FROM ` + t + ` WHERE idem_key = ? AND scope = ? AND (owner = ? OR token IS NULL)
   SELECT id FROM ` + t + ` WHERE expires_at <= ` + sqliteNow + ` AND (status <> 'processing' OR token IS NULL) ORDER BY expires_at LIMIT ?)`,
 		stamp: `UPDATE ` + t + ` SET expires_at = ` + sqliteKeep + `
 WHERE id IN (SELECT id FROM ` + t + ` WHERE expires_at IS NULL AND token IS NULL LIMIT ?)`,
-		won:       rowsWon,
-		after:     `SAVEPOINT nebis`,
-		before:    `RELEASE SAVEPOINT nebis`,
-		oneWriter: true,
+		won:    rowsWon,
+		after:  `SAVEPOINT nebis`,
+		before: `RELEASE SAVEPOINT nebis`,
 	}
 }

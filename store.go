@@ -29,6 +29,10 @@ type Options struct {
 	// count whole seconds.
 	WaitPiece time.Duration
 
+	// CommitWait is how long the answer to a COMMIT is waited for, and as long
+	// again to learn what became of one without an answer. Defaults to 10 seconds.
+	CommitWait time.Duration
+
 	// MaxWaiters is how many duplicates of one key wait in this process; more
 	// get ErrInProgress at once. Defaults to 1,000.
 	MaxWaiters int
@@ -114,11 +118,12 @@ func New(db *sql.DB, d Dialect, o *Options) (*Store, error) {
 
 // fill puts the defaults in.
 func (o *Options) fill() error {
-	if o.Keep < 0 || o.WaitPiece < 0 || o.MaxWaiters < 0 || o.MaxWaitingConns < 0 || o.MaxClaims < 0 || o.MaxResponse < 0 {
+	if o.Keep < 0 || o.CommitWait < 0 || o.WaitPiece < 0 || o.MaxWaiters < 0 || o.MaxWaitingConns < 0 || o.MaxClaims < 0 || o.MaxResponse < 0 {
 		return errors.New("nebis: a bound in Options is negative")
 	}
 	orDefault(&o.Keep, defaultKeep)
 	orDefault(&o.Wait, 10*time.Second)
+	orDefault(&o.CommitWait, 10*time.Second)
 	orDefault(&o.WaitPiece, 5*time.Second)
 	orDefault(&o.MaxWaiters, 1000)
 	orDefault(&o.MaxWaitingConns, 5)
@@ -138,6 +143,12 @@ func orDefault[T comparable](v *T, d T) {
 // is one short transaction; call it until it returns 0. Rows that old code
 // wrote without an expiry get one first: now and the store's Keep.
 func (s *Store) Purge(ctx context.Context, limit int) (int, error) {
+	if s.d == SQLite { // its turn before a connection, as in begin
+		if err := s.takeWriter(ctx, s.o.CommitWait); err != nil {
+			return 0, err
+		}
+		defer s.freeWriter()
+	}
 	conn, err := s.db.Conn(ctx)
 	if err != nil {
 		return 0, fmt.Errorf("nebis: purge: %w", err)
@@ -146,12 +157,6 @@ func (s *Store) Purge(ctx context.Context, limit int) (int, error) {
 	e, err := s.engine(ctx, conn)
 	if err != nil {
 		return 0, err
-	}
-	if e.oneWriter {
-		if err := s.takeWriter(ctx, s.o.Wait); err != nil {
-			return 0, err
-		}
-		defer s.freeWriter()
 	}
 	n, err := purge(ctx, conn, e, s.d, s.o.Keep, limit)
 	if err != nil {

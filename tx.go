@@ -19,7 +19,7 @@ func (s *Store) Tx(ctx context.Context, fn func(ctx context.Context, tx *sql.Tx)
 			return errNestedWriter
 		}
 	}
-	x, err := s.begin(ctx, s.commitWait())
+	x, err := s.begin(ctx, s.o.CommitWait)
 	if err != nil {
 		return err
 	}
