@@ -1,0 +1,87 @@
+package shop
+
+import (
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+// TestBrowser is what people do, in a real browser.
+func TestBrowser(t *testing.T) {
+	b := browser(t, "en")
+	for _, c := range []struct {
+		name string
+		test func(tab)
+	}{
+		{"a double click on the protected form is one order", doubleClickGuarded},
+		{"a double click without protection is two orders", doubleClickNaive},
+		{"Enter twice is one order", enterTwice},
+		{"two handlers that submit one form are one order", submitTwice},
+		{"Back and submit again shows the first result", backAndSubmit},
+		{"Back, edit and submit is a clear answer", backEditAndSubmit},
+		{"without scripts a double click is one order", doubleClickNoScripts},
+		{"a refused form can be corrected", correctForm},
+		{"the page of orders keeps itself up to date", liveOrders},
+	} {
+		t.Run(c.name, func(t *testing.T) { c.test(visit(t, b)) })
+	}
+}
+
+func doubleClickGuarded(v tab) {
+	v.do(v.doubleClick("#guarded button"), result("Sent twice. Happened once."))
+	v.wantOrders(1)
+}
+
+func doubleClickNaive(v tab) {
+	v.do(v.doubleClick("#naive button"), result("Sent twice. Happened twice."))
+	v.wantOrders(2)
+}
+
+func enterTwice(v tab) {
+	enter := chromedp.KeyEvent("\r")
+	v.do(script(`document.querySelector("#guarded-qty").focus()`), v.arrives(enter), enter, result("Sent twice. Happened once."))
+	v.wantOrders(1)
+}
+
+// The browser itself may make one request of both; the shop makes one order of any.
+func submitTwice(v tab) {
+	v.do(script(`(form => { form.requestSubmit(); form.submit(); setTimeout(() => form.submit(), 100) })(document.querySelector("#guarded"))`), result(""))
+	v.wantOrders(1)
+}
+
+func backAndSubmit(v tab) {
+	atOnce := set("#guarded-delay", "0")
+	v.do(atOnce, click("#guarded button"), result("Ordered."),
+		back(), atOnce, click("#guarded button"), result("Sent twice. Happened once."))
+	v.wantOrders(1)
+	v.do(chromedp.Reload(), result("Sent twice. Happened once."))
+	v.wantOrders(1)
+}
+
+func backEditAndSubmit(v tab) {
+	v.do(set("#guarded-delay", "0"), click("#guarded button"), result("Ordered."),
+		back(), set("#guarded-qty", "2"), click("#guarded button"), shown("^/orders$", "has been used"),
+		until(`document.querySelector('a.button[href="/goods/tea"]')`))
+	v.wantOrders(1)
+}
+
+func doubleClickNoScripts(v tab) {
+	v.do(noScripts, chromedp.Reload(), painted, v.doubleClick("#guarded button"), result("Sent twice. Happened once."))
+	v.wantOrders(1)
+}
+
+func correctForm(v tab) {
+	v.do(script(`document.querySelector("#guarded").noValidate = true`), set("#guarded-qty", "0"), click("#guarded button"),
+		shown("^/orders$", "Green tea"), until(`document.querySelector("#guarded [role=alert]")`),
+		set("#guarded-qty", "3"), click("#guarded button"), result("Ordered."))
+	v.wantOrders(1)
+	if list := v.list(); list.Orders[0].Qty != 3 {
+		v.t.Errorf("ordered %v", list)
+	}
+}
+
+func liveOrders(v tab) {
+	v.do(open(v.base+"/orders"), shown("^/orders$", "No orders yet"))
+	v.order("k", `{"item":"tea","qty":1}`)
+	v.do(shown("^/orders$", "One order"))
+}

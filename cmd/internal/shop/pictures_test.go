@@ -1,0 +1,86 @@
+package shop
+
+import (
+	"context"
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+)
+
+// pictures is where TestPictures puts its files. docs/img has some of them:
+//
+//	go test ./cmd/internal/shop -run Pictures -pictures ../../../bin
+var pictures = flag.String("pictures", "", "folder to put pictures of the pages into, for the documentation")
+
+// look is how a visitor sees the shop.
+type look struct {
+	name, lang, scheme string
+	width              int64
+}
+
+// TestPictures photographs the story of the shop, as different people see it.
+func TestPictures(t *testing.T) {
+	if *pictures == "" {
+		t.Skip("skipped: no -pictures folder")
+	}
+	b := browser(t, "en")
+	for _, l := range []look{
+		{"en", "en", "light", 1000},
+		{"zh", "zh", "light", 1000},
+		{"en-dark", "en", "dark", 1000},
+		{"zh-phone", "zh", "dark", 390},
+		{"en-phone", "en", "light", 390},
+	} {
+		t.Run(l.name, func(t *testing.T) { photograph(visit(t, b), l) })
+	}
+}
+
+func photograph(v tab, l look) {
+	v.do(chromedp.EmulateViewport(l.width, 720), prefer(l.scheme), open(v.base+"/?lang="+l.lang))
+	v.take(l, "goods")
+	v.do(open(v.base + "/goods/tea"))
+	v.take(l, "forms")
+	v.do(v.doubleClick("#guarded button"), result(say(langName(l.lang), "sent_once", times(langName(l.lang), 2))))
+	v.take(l, "once")
+	v.do(back(), click("#guarded button"), result(say(langName(l.lang), "sent_once", times(langName(l.lang), 3))))
+	v.do(open(v.base+"/goods/tea"), v.doubleClick("#naive button"), result(say(langName(l.lang), "sent_n", times(langName(l.lang), 2), times(langName(l.lang), 2))))
+	v.take(l, "twice")
+	v.do(open(v.base+"/goods/last-cup"), set("#guarded-delay", "0"), click("#guarded button"), result(""))
+	v.do(open(v.base + "/orders"))
+	v.take(l, "orders")
+	v.do(open(v.base+"/goods/last-cup"), set("#guarded-delay", "0"), click("#guarded button"), shown("^/orders$", say(langName(l.lang), "out_title")))
+	v.take(l, "soldout")
+	v.do(open(v.base+"/goods/tea"), script(`document.querySelector("#guarded").noValidate = true`), set("#guarded-qty", "0"), click("#guarded button"), until(`document.querySelector("[role=alert]")`), painted)
+	v.take(l, "refused")
+}
+
+func langName(short string) string {
+	name, _ := langNamed(short)
+	return name
+}
+
+// prefer sets what the visitor's system prefers, light or dark.
+func prefer(scheme string) step {
+	return chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+		feature := emulation.MediaFeature{Name: "prefers-color-scheme", Value: scheme}
+		_, err := cdp.Call(ctx, target, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{&feature}})
+		return err
+	})
+}
+
+func (v tab) take(l look, name string) {
+	v.t.Helper()
+	v.do(script(`document.activeElement.blur(); scrollTo(0, 0)`))
+	png, err := chromedp.Run(v.ctx, chromedp.FullScreenshot(100))
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(*pictures, name+"-"+l.name+".png"), png, 0o644); err != nil {
+		v.t.Fatal(err)
+	}
+}

@@ -1,0 +1,114 @@
+// Package shop is the demonstration of Nebis: a small shop that takes each order
+// once, beside a form that does not.
+//
+// Orders are public here, on purpose, and there are no accounts: whoever can reach
+// the shop can order in it and read every order.
+package shop
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"html/template"
+	"log/slog"
+	"net/http"
+
+	"github.com/nebis-dev/nebis"
+	"github.com/nebis-dev/nebis/nebishttp"
+)
+
+// keyTable is Nebis's table. All tables of the demo begin with nebis_demo_, so
+// that it can never touch a site's own.
+const keyTable = "nebis_demo_idempotency"
+
+// Shop is the demo on one database.
+type Shop struct {
+	db    *sql.DB
+	sql   dialect
+	store *nebis.Store
+	guard *nebishttp.Middleware
+	pages map[string]*template.Template
+	tally tally
+	log   *slog.Logger
+}
+
+// New makes the shop. It does not touch the database: Migrate does.
+func New(db *sql.DB, d nebis.Dialect, log *slog.Logger) (*Shop, error) {
+	own, err := dialectOf(d)
+	if err != nil {
+		return nil, err
+	}
+	store, err := nebis.New(db, d, &nebis.Options{Table: keyTable})
+	if err != nil {
+		return nil, err
+	}
+	pages, err := parsePages()
+	if err != nil {
+		return nil, err
+	}
+	s := &Shop{db: db, sql: own, store: store, pages: pages, log: log}
+	s.guard = nebishttp.New(store, ownerOf, &nebishttp.Options{Error: s.failed, Problem: s.answer, Logger: log})
+	return s, nil
+}
+
+// Migrate makes the tables that are missing and puts the goods on the shelf.
+// Several processes may do so at once.
+func (s *Shop) Migrate(ctx context.Context) error {
+	if _, err := s.store.Migrate(ctx, false); err != nil {
+		return err
+	}
+	for _, ddl := range s.sql.tables {
+		if _, err := s.db.ExecContext(ctx, ddl); err != nil {
+			return fmt.Errorf("shop: make tables: %w", err)
+		}
+	}
+	for _, g := range shelf {
+		if _, err := s.db.ExecContext(ctx, s.sql.q(s.sql.addGoods), g.Code, g.Stock); err != nil {
+			return fmt.Errorf("shop: put %s on the shelf: %w", g.Code, err)
+		}
+	}
+	return nil
+}
+
+// Handler is the shop's web site and API.
+func (s *Shop) Handler() http.Handler {
+	mux := http.NewServeMux()
+
+	// What Nebis protects: the same two handlers as below, in its transaction.
+	mux.Handle("POST /orders", s.counted(true, s.guard.Tx("order", s.placeForm, nil)))
+	mux.Handle("POST /api/orders", s.counted(true, s.guard.Tx("order", s.placeAPI, &nebishttp.Route{Required: true})))
+
+	// The same without protection.
+	mux.Handle("POST /naive/orders", s.counted(false, http.HandlerFunc(s.placeNaive)))
+
+	mux.HandleFunc("GET /api/orders", s.listAPI)
+	mux.HandleFunc("GET /api/orders/{id}", s.orderAPI)
+	mux.HandleFunc("OPTIONS /api/orders", allow("GET, HEAD, OPTIONS, POST"))
+	mux.HandleFunc("GET /api/", s.noSuchAPI)
+
+	mux.HandleFunc("GET /{$}", s.page(s.goodsPage))
+	mux.HandleFunc("GET /goods/{code}", s.page(s.orderPage))
+	mux.HandleFunc("GET /orders", s.page(s.listPage))
+	mux.HandleFunc("GET /orders/{id}", s.page(s.placedPage))
+	mux.HandleFunc("GET /", s.page(s.noSuchPage))
+	for _, name := range []string{"shop.css", "live.js", "icon.svg"} {
+		mux.HandleFunc("GET /"+name, asset(name))
+	}
+	return mux
+}
+
+func allow(methods string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Allow", methods)
+		w.WriteHeader(http.StatusNoContent)
+	}
+}
+
+// asset serves one embedded file. Its content changes with the program, so the
+// browser asks each time; it is small and near.
+func asset(name string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Cache-Control", "no-cache")
+		http.ServeFileFS(w, r, assets, "assets/"+name)
+	}
+}

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"log/slog"
+	"net"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nebis-dev/nebis/cmd/internal/dburl"
+	"github.com/nebis-dev/nebis/cmd/internal/shop"
+)
+
+const (
+	demoAddr = "127.0.0.1:8080"
+	demoDB   = "sqlite:nebis-demo.db"
+
+	demoConns = 20               // of the pool; two demos on one small server still fit
+	demoStart = 30 * time.Second // to reach the database and make the tables
+)
+
+func newDemo(e env) *cobra.Command {
+	var addr, db string
+	cmd := &cobra.Command{
+		Use:   "demo",
+		Short: "Runs a small shop that takes each order once",
+		Long: `Runs a small shop that takes each order once, beside a form without protection:
+double-click in both and see the difference.
+
+Its tables are named nebis_demo_…, so it touches nothing else in the database.
+Orders are public, on purpose. SIGINT and SIGTERM let running orders finish.`,
+		Example: `  nebis demo
+  nebis demo --addr 127.0.0.1:0
+  nebis demo --db sqlite:shop.db
+  nebis demo --db mysql://ann:secret@localhost:3306/shop
+  NEBIS_DB=postgres://ann:secret@localhost:5432/shop nebis demo`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if !cmd.Flags().Changed("db") && e.getenv("NEBIS_DB") != "" {
+				db = e.getenv("NEBIS_DB")
+			}
+			return demo(cmd.Context(), e, addr, db)
+		},
+	}
+	cmd.Flags().StringVar(&addr, "addr", demoAddr, "address to listen on; port 0 picks a free one")
+	cmd.Flags().StringVar(&db, "db", demoDB, "database, also from NEBIS_DB:\n"+dburl.Forms)
+	return cmd
+}
+
+func demo(ctx context.Context, e env, addr, dbURL string) error {
+	if _, _, err := net.SplitHostPort(addr); err != nil {
+		return usagef("--addr %q is not HOST:PORT", addr)
+	}
+	target, err := dburl.Parse(dbURL)
+	if err != nil {
+		return usagef("--db: %w", err)
+	}
+	db, err := target.Open()
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	db.SetMaxOpenConns(demoConns)
+	db.SetMaxIdleConns(demoConns)
+
+	log := slog.New(slog.NewTextHandler(e.stderr, nil))
+	s, err := openShop(ctx, db, target, log)
+	if err != nil {
+		return fmt.Errorf("database %s: %w", target, err)
+	}
+	ln, err := net.Listen("tcp", addr)
+	if err != nil {
+		return err
+	}
+	log.Info("the shop is open", "data", target.String(), "tables", "nebis_demo_…")
+	fmt.Fprintf(e.stdout, "listening on http://%s\n", reachable(ln.Addr()))
+	if err := shop.Serve(ctx, ln, s.Handler(), log); err != nil {
+		return err
+	}
+	log.Info("the shop is closed")
+	return nil
+}
+
+// openShop makes the tables, so that a shop which says that it listens can sell.
+func openShop(ctx context.Context, db *sql.DB, target dburl.Target, log *slog.Logger) (*shop.Shop, error) {
+	s, err := shop.New(db, target.Dialect, log)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, demoStart)
+	defer cancel()
+	return s, s.Migrate(ctx)
+}
+
+// reachable is an address to open in a browser: "every address" is none.
+func reachable(a net.Addr) string {
+	tcp, ok := a.(*net.TCPAddr)
+	if !ok || !tcp.IP.IsUnspecified() {
+		return a.String()
+	}
+	return net.JoinHostPort("localhost", fmt.Sprint(tcp.Port))
+}
