@@ -134,7 +134,7 @@ func (c *call) try(ctx context.Context, token string, seen *row, n int) (*sessio
 		wait = c.s.o.WaitPiece // a shorter one costs two round trips here
 	}
 	stmt, args := c.claim(x.e, token, seen)
-	won, claimErr := x.claim(ctx, stmt, args, wait)
+	won, claimErr := x.claim(ctx, seen, stmt, args, wait)
 	if won {
 		return x, nil, nil
 	}
@@ -155,9 +155,9 @@ func (c *call) claim(e *engine, token string, seen *row) (string, []any) {
 	case seen == nil:
 		return e.insert, []any{op.Key, op.Scope, op.Owner, op.Fingerprint, token, keep}
 	case seen.free:
-		return e.takeover, []any{op.Owner, op.Fingerprint, token, keep, op.Key, op.Scope, seen.owner}
+		return e.takeover, []any{op.Owner, op.Fingerprint, token, keep, seen.id}
 	}
-	return e.recheck, []any{op.Owner, op.Fingerprint, token, keep, op.Key, op.Scope, seen.owner, seen.token}
+	return e.recheck, []any{op.Owner, op.Fingerprint, token, keep, seen.id, seen.token}
 }
 
 // takePlace waits, holding no connection, for one of the few places that may

@@ -59,16 +59,14 @@ func (d Dialect) schema(n name) []string {
 	return nil
 }
 
-// An engine is the SQL of one kind of server. Every statement finds its row by
-// the unique index: with two ways to a row, two transactions could lock its two
-// entries in opposite order. All take their
+// An engine is the SQL of one kind of server. All statements take their
 // arguments in the same order:
 //
 //	insert    key, scope, owner, fingerprint, token, keep in microseconds
-//	takeover  owner, fingerprint, token, keep, key, scope, the row's owner
-//	recheck   as takeover, and the row's token
+//	takeover  owner, fingerprint, token, keep, row id
+//	recheck   owner, fingerprint, token, keep, row id, the token that was seen
 //	read      key, scope, owner
-//	save      response, key, scope, owner, token
+//	save      response, row id, token
 type engine struct {
 	insert, takeover, recheck string
 	first                     string // insert, waiting as little as the server can
@@ -86,8 +84,9 @@ type engine struct {
 	// boundedTx does it in the caller's transaction.
 	bounded, boundedTx bound
 
-	// won runs a claim statement and tells whether it got the row.
-	won func(ctx context.Context, tx *sql.Tx, stmt *sql.Stmt, claim string, args []any) (bool, error)
+	// won runs a claim statement and tells whether it got the row, and the id of
+	// a row that it inserted, if the database tells.
+	won func(ctx context.Context, tx *sql.Tx, stmt *sql.Stmt, claim string, args []any) (id int64, won bool, err error)
 
 	after, before string // run after the claim and before the save, if any
 	disarm        string // puts the session right again after a rollback, if needed
@@ -140,27 +139,31 @@ func (n name) index(suffix string) string { return n.table + "_" + suffix }
 
 // errorTells reports whether the claim statement went through: it fails where
 // it matches nothing.
-func errorTells(ctx context.Context, tx *sql.Tx, stmt *sql.Stmt, claim string, args []any) (bool, error) {
+func errorTells(ctx context.Context, tx *sql.Tx, stmt *sql.Stmt, claim string, args []any) (int64, bool, error) {
 	_, err := exec(ctx, tx, stmt, claim, args...)
-	return err == nil, err
+	return 0, err == nil, err
 }
 
 // rowsWon reports whether the claim statement changed one row.
-func rowsWon(ctx context.Context, tx *sql.Tx, stmt *sql.Stmt, claim string, args []any) (bool, error) {
+func rowsWon(ctx context.Context, tx *sql.Tx, stmt *sql.Stmt, claim string, args []any) (int64, bool, error) {
 	res, err := exec(ctx, tx, stmt, claim, args...)
 	if err != nil {
-		return false, err
+		return 0, false, err
 	}
 	n, err := res.RowsAffected()
-	return n == 1, err
+	if n != 1 || err != nil {
+		return 0, false, err
+	}
+	id, err := res.LastInsertId()
+	return id, err == nil, err
 }
 
 // answerWon reports whether the claim statement answered with a row.
-func answerWon(ctx context.Context, tx *sql.Tx, _ *sql.Stmt, claim string, args []any) (bool, error) {
+func answerWon(ctx context.Context, tx *sql.Tx, _ *sql.Stmt, claim string, args []any) (id int64, won bool, err error) {
 	var ignored sql.NullString
-	err := tx.QueryRowContext(ctx, claim, args...).Scan(&ignored)
+	err = tx.QueryRowContext(ctx, claim, args...).Scan(&id, &ignored)
 	if err == sql.ErrNoRows {
-		return false, nil
+		return 0, false, nil
 	}
-	return err == nil, err
+	return id, err == nil, err
 }

@@ -40,6 +40,7 @@ type guest struct {
 	*call
 	tx *sql.Tx
 	e  *engine
+	id int64 // of the claimed row
 }
 
 func (s *Store) doTx(ctx context.Context, tx *sql.Tx, op Op, fn func(context.Context) ([]byte, error)) (raw []byte, replayed bool, err error) {
@@ -55,7 +56,7 @@ func (s *Store) doTx(ctx context.Context, tx *sql.Tx, op Op, fn func(context.Con
 	if err != nil {
 		return nil, false, fmt.Errorf("%w: %w", ErrTxGone, err)
 	}
-	g := guest{c, tx, e}
+	g := &guest{call: c, tx: tx, e: e}
 	r, err := g.acquire(ctx)
 	if err != nil {
 		return nil, false, err
@@ -74,7 +75,7 @@ func (s *Store) doTx(ctx context.Context, tx *sql.Tx, op Op, fn func(context.Con
 // acquire claims the key or returns the row that is in the way. After it, if
 // there is no error, the savepoint stands when the key was claimed, and the
 // transaction is usable in any case.
-func (g guest) acquire(ctx context.Context) (*row, error) {
+func (g *guest) acquire(ctx context.Context) (*row, error) {
 	var seen *row  // to be taken over
 	var last error // why the last claim failed
 	for n := 0; n < g.s.o.MaxClaims; n++ {
@@ -103,7 +104,7 @@ func (g guest) acquire(ctx context.Context) (*row, error) {
 
 // claim sends one claim below a savepoint. When it does not get the row, all is
 // as before, and the row that is in the way is returned if it can be seen.
-func (g guest) claim(ctx context.Context, seen *row) (won bool, r *row, err error) {
+func (g *guest) claim(ctx context.Context, seen *row) (won bool, r *row, err error) {
 	if _, err := g.tx.ExecContext(ctx, `SAVEPOINT nebis_tx`); err != nil {
 		return false, nil, fmt.Errorf("%w: %w", ErrTxGone, err)
 	}
@@ -111,7 +112,10 @@ func (g guest) claim(ctx context.Context, seen *row) (won bool, r *row, err erro
 		won, r, err = g.claimMySQL(ctx)
 	} else {
 		stmt, args := g.call.claim(g.e, g.token, seen)
-		won, err = g.e.won(ctx, g.tx, nil, g.e.boundedTx.to(stmt, max(g.left(), 0)), args)
+		g.id, won, err = g.e.won(ctx, g.tx, nil, g.e.boundedTx.to(stmt, max(g.left(), 0)), args)
+		if seen != nil {
+			g.id = seen.id
+		}
 	}
 	if won {
 		return true, nil, nil
@@ -131,7 +135,7 @@ func (g guest) claim(ctx context.Context, seen *row) (won bool, r *row, err erro
 // claimMySQL claims with the statement that cannot lose the transaction, and
 // reads who won. Outside a transaction a savepoint is gone at once: the caller's
 // transaction was lost before, and a claim now would be permanent.
-func (g guest) claimMySQL(ctx context.Context) (bool, *row, error) {
+func (g *guest) claimMySQL(ctx context.Context) (bool, *row, error) {
 	if _, err := g.tx.ExecContext(ctx, `ROLLBACK TO SAVEPOINT nebis_tx`); err != nil {
 		return false, nil, err
 	}
@@ -146,12 +150,16 @@ func (g guest) claimMySQL(ctx context.Context) (bool, *row, error) {
 		return false, nil, err
 	}
 	r, err := readRow(ctx, g.tx, g.e.readTx, g.op)
-	return err == nil && r != nil && r.token == g.token, r, err
+	if err != nil || r == nil {
+		return false, nil, err
+	}
+	g.id = r.id
+	return r.token == g.token, r, nil
 }
 
 // undo rolls back to the savepoint, so that nothing of this claim or of the
 // function is left. An error: the transaction is gone.
-func (g guest) undo(ctx context.Context) error {
+func (g *guest) undo(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), g.s.o.CommitWait)
 	defer cancel()
 	_, err := g.tx.ExecContext(ctx, `ROLLBACK TO SAVEPOINT nebis_tx`)
@@ -162,7 +170,7 @@ func (g guest) undo(ctx context.Context) error {
 }
 
 // run runs the function and saves its result.
-func (g guest) run(ctx context.Context, fn func(context.Context) ([]byte, error)) error {
+func (g *guest) run(ctx context.Context, fn func(context.Context) ([]byte, error)) error {
 	g.ev.Outcome, g.ev.Waited = Released, time.Since(g.start)
 	begun, kept := time.Now(), false
 	var gone error
@@ -192,12 +200,12 @@ func (g guest) run(ctx context.Context, fn func(context.Context) ([]byte, error)
 
 // save releases the savepoint, which is not there any more if fn ended the
 // transaction, and stores the answer.
-func (g guest) save(ctx context.Context, raw []byte) error {
+func (g *guest) save(ctx context.Context, raw []byte) error {
 	if _, err := g.tx.ExecContext(ctx, `RELEASE SAVEPOINT nebis_tx`); err != nil {
 		return err
 	}
 	response := sql.NullString{String: string(raw), Valid: len(raw) <= g.op.MaxResponse}
-	res, err := g.tx.ExecContext(ctx, g.e.saveTx, response, g.op.Key, g.op.Scope, g.op.Owner, g.token)
+	res, err := g.tx.ExecContext(ctx, g.e.saveTx, response, g.id, g.token)
 	if err != nil {
 		return err
 	}

@@ -6,7 +6,9 @@ import (
 	"time"
 )
 
-// MySQL and MariaDB. Keys, scopes and owners have no blanks, so ascii_bin, which
+// MySQL and MariaDB. A row is updated by its id: InnoDB finds it by the unique
+// index only with a lock on the gap before it, in which other keys are claimed,
+// and two ways to a row would be two orders in which its locks are taken. Keys, scopes and owners have no blanks, so ascii_bin, which
 // ignores blanks at the end, compares them byte by byte; and a person can read
 // it. Times are UTC_TIMESTAMP on both sides, whatever the session's zone.
 
@@ -38,15 +40,15 @@ func mysqlEngine(n name, strict bool) *engine {
 	t := n.quoted("`")
 	renew := `UPDATE ` + t + ` SET owner = ?, fingerprint = ?, token = ?, response = NULL, error = NULL, lease_until = NULL, attempts = 1,
   status = 'processing', created_at = UTC_TIMESTAMP(6), updated_at = UTC_TIMESTAMP(6), expires_at = UTC_TIMESTAMP(6) + INTERVAL ? MICROSECOND
-WHERE idem_key = ? AND scope = ? AND owner = ? AND `
+WHERE id = ? AND `
 	save := `UPDATE ` + t + ` SET status = 'done', response = ?, updated_at = UTC_TIMESTAMP(6)
-WHERE idem_key = ? AND scope = ? AND owner = ? AND token = ? AND status = 'processing'`
+WHERE id = ? AND token = ? AND status = 'processing'`
 	e := &engine{
 		insert: `INSERT INTO ` + t + ` (idem_key, scope, owner, fingerprint, token, status, created_at, updated_at, expires_at)
 VALUES (?, ?, ?, ?, ?, 'processing', UTC_TIMESTAMP(6), UTC_TIMESTAMP(6), UTC_TIMESTAMP(6) + INTERVAL ? MICROSECOND)`,
 		takeover: renew + mysqlFree,
 		recheck:  renew + `token = ? AND status = 'done'`,
-		read: `SELECT owner, status, COALESCE(fingerprint, ''), COALESCE(token, ''), response,
+		read: `SELECT id, status, COALESCE(fingerprint, ''), COALESCE(token, ''), response,
   COALESCE(` + mysqlFree + `, 0), CASE WHEN lease_until IS NULL THEN 0 WHEN lease_until > UTC_TIMESTAMP(6) THEN 1 ELSE 2 END
 FROM ` + t + ` WHERE idem_key = ? AND scope = ? AND (owner = ? OR token IS NULL) ORDER BY token IS NULL LIMIT 1`,
 		save:   save,
@@ -87,14 +89,17 @@ ON DUPLICATE KEY UPDATE ` + strings.Join(set, ",\n  ")
 // rolled back, and does not become permanent statement by statement. The save
 // fails when the savepoint is gone (DDL, a COMMIT by hand) or when no row
 // matched, and commits when one did. autocommit goes on again in the same
-// statement, so that the session returns to the pool as it was.
+// statement, so that the session returns to the pool as it was. A compound
+// statement does not tell the id of the row that it inserted; the session
+// remembers it.
 func mariadbEngine(n name) *engine {
 	e := mysqlEngine(n, false)
 	e.won = errorTells
 	e.bounded = func(claim string, wait time.Duration) string {
 		return fmt.Sprintf(`BEGIN NOT ATOMIC
 SET STATEMENT innodb_lock_wait_timeout=%d FOR %s;
-%sSAVEPOINT nebis;
+%sSET @nebis = LAST_INSERT_ID();
+SAVEPOINT nebis;
 SET autocommit = 0;
 END`, seconds(wait), claim, mustMatch(claim != e.insert))
 	}
@@ -103,7 +108,7 @@ END`, seconds(wait), claim, mustMatch(claim != e.insert))
 	}
 	e.save = `BEGIN NOT ATOMIC
 RELEASE SAVEPOINT nebis;
-` + e.save + `;
+` + strings.Replace(e.save, "id = ?", "id = COALESCE(?, @nebis)", 1) + `;
 ` + mustMatch(true) + `COMMIT;
 SET autocommit = 1;
 END`

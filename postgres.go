@@ -37,16 +37,16 @@ func postgresEngine(n name) *engine {
 	t := n.quoted(`"`)
 	renew := `UPDATE ` + t + ` SET owner = $1, fingerprint = $2, token = $3, response = NULL, error = NULL, lease_until = NULL, attempts = 1,
   status = 'processing', created_at = clock_timestamp(), updated_at = clock_timestamp(), expires_at = clock_timestamp() + $4::bigint * interval '1 microsecond'
-FROM bound WHERE idem_key = $5 AND scope = $6 AND owner = $7 AND `
+FROM bound WHERE id = $5::bigint AND `
 	save := `UPDATE ` + t + ` SET status = 'done', response = $1, updated_at = clock_timestamp()
-WHERE idem_key = $2 AND scope = $3 AND owner = $4 AND token = $5 AND status = 'processing'`
+WHERE id = $2 AND token = $3 AND status = 'processing'`
 	return &engine{
 		insert: `INSERT INTO ` + t + ` (idem_key, scope, owner, fingerprint, token, status, created_at, updated_at, expires_at)
 SELECT $1, $2, $3, $4, $5, 'processing', clock_timestamp(), clock_timestamp(), clock_timestamp() + $6::bigint * interval '1 microsecond'
 FROM bound ON CONFLICT DO NOTHING`,
 		takeover: renew + postgresFree,
-		recheck:  renew + `token = $8 AND status = 'done'`,
-		read: `SELECT owner, status, COALESCE(fingerprint, ''), COALESCE(token, ''), response,
+		recheck:  renew + `token = $6 AND status = 'done'`,
+		read: `SELECT id, status, COALESCE(fingerprint, ''), COALESCE(token, ''), response,
   CASE WHEN ` + postgresFree + ` THEN 1 ELSE 0 END, CASE WHEN lease_until IS NULL THEN 0 WHEN lease_until > clock_timestamp() THEN 1 ELSE 2 END
 FROM ` + t + ` WHERE idem_key = $1 AND scope = $2 AND (owner = $3 OR token IS NULL) ORDER BY token IS NULL LIMIT 1`,
 		// The row must have been written by this very transaction.
@@ -69,8 +69,8 @@ WHERE ctid = ANY (ARRAY(SELECT ctid FROM ` + t + ` WHERE expires_at IS NULL AND 
 func postgresBounded(claim string, wait time.Duration) string {
 	return fmt.Sprintf(`WITH was AS MATERIALIZED (SELECT current_setting('lock_timeout') AS v),
 bound AS MATERIALIZED (SELECT v, set_config('lock_timeout', '%d', true) FROM was),
-claim AS (%s RETURNING 1)
-SELECT set_config('lock_timeout', v, true) FROM bound, claim`, max(wait.Milliseconds(), postgresLeast), claim)
+claim AS (%s RETURNING id)
+SELECT id, set_config('lock_timeout', v, true) FROM bound, claim`, max(wait.Milliseconds(), postgresLeast), claim)
 }
 
 // What "as little as possible" is, in milliseconds; 0 would be for ever. Most

@@ -18,6 +18,7 @@ type session struct {
 	tx     *sql.Tx
 	detach func() bool // stops the caller's context from ending the transaction
 	cancel func()      // ends the transaction's context
+	id     int64       // of the claimed row; 0: the session remembers it
 	armed  bool        // claimed: the session wants disarming
 	ended  bool        // committed or rolled back
 	closed bool
@@ -94,8 +95,9 @@ func (s *Store) takeWriter(ctx context.Context, place time.Duration) error {
 
 func (s *Store) freeWriter() { <-s.one }
 
-// claim runs a claim statement and reports whether it got the row.
-func (x *session) claim(ctx context.Context, stmt string, args []any, wait time.Duration) (won bool, err error) {
+// claim runs a claim statement, on the row seen or for a new one, and reports
+// whether it got the row.
+func (x *session) claim(ctx context.Context, seen *row, stmt string, args []any, wait time.Duration) (won bool, err error) {
 	if most := max(1, seconds(wait)); most < x.e.sessionWait {
 		if err := limitWait(ctx, x.tx, most); err != nil {
 			return false, err
@@ -103,9 +105,12 @@ func (x *session) claim(ctx context.Context, stmt string, args []any, wait time.
 		defer func() { x.broken = limitWait(ctx, x.tx, x.e.sessionWait) != nil || x.broken }()
 	}
 	if wait == 0 && stmt == x.e.insert {
-		won, err = x.e.won(ctx, x.tx, x.pre.insert, x.e.first, args)
+		x.id, won, err = x.e.won(ctx, x.tx, x.pre.insert, x.e.first, args)
 	} else {
-		won, err = x.e.won(ctx, x.tx, nil, x.e.bounded.to(stmt, wait), args)
+		x.id, won, err = x.e.won(ctx, x.tx, nil, x.e.bounded.to(stmt, wait), args)
+	}
+	if seen != nil {
+		x.id = seen.id
 	}
 	x.armed = won && x.e.disarm != ""
 	if won && x.e.after != "" {
@@ -122,13 +127,13 @@ func limitWait(ctx context.Context, tx *sql.Tx, seconds int) error {
 var errNoRow = errors.New("the claimed row is not there or not this transaction's")
 
 // save stores the answer. On engines that say so it also commits.
-func (x *session) save(ctx context.Context, args []any) error {
+func (x *session) save(ctx context.Context, response sql.NullString, token string) error {
 	if x.e.before != "" {
 		if _, err := exec(ctx, x.tx, x.pre.before, x.e.before); err != nil {
 			return err
 		}
 	}
-	res, err := exec(ctx, x.tx, x.pre.save, x.e.save, args...)
+	res, err := exec(ctx, x.tx, x.pre.save, x.e.save, response, sql.NullInt64{Int64: x.id, Valid: x.id != 0}, token)
 	if err != nil || x.e.saveCommits {
 		x.committed = err == nil
 		return err
@@ -202,7 +207,8 @@ func (x *session) closeConn() {
 
 // A row is what the table says of a key.
 type row struct {
-	owner, status      string // as the table has them
+	id                 int64
+	status             string
 	fingerprint, token string
 	response           sql.NullString
 	free               bool // may be taken over: freed, or expired
@@ -218,7 +224,7 @@ func readRow(ctx context.Context, q querier, stmt string, op Op) (*row, error) {
 	r := new(row)
 	var free int
 	err := q.QueryRowContext(ctx, stmt, op.Key, op.Scope, op.Owner).
-		Scan(&r.owner, &r.status, &r.fingerprint, &r.token, &r.response, &free, &r.lease)
+		Scan(&r.id, &r.status, &r.fingerprint, &r.token, &r.response, &free, &r.lease)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}

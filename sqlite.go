@@ -37,15 +37,15 @@ func sqliteEngine(n name) *engine {
 	t := n.quoted(`"`)
 	renew := `UPDATE ` + t + ` SET owner = ?, fingerprint = ?, token = ?, response = NULL, error = NULL, lease_until = NULL, attempts = 1,
   status = 'processing', created_at = ` + sqliteNow + `, updated_at = ` + sqliteNow + `, expires_at = ` + sqliteKeep + `
-WHERE idem_key = ? AND scope = ? AND owner = ? AND `
+WHERE id = ? AND `
 	save := `UPDATE ` + t + ` SET status = 'done', response = ?, updated_at = ` + sqliteNow + `
-WHERE idem_key = ? AND scope = ? AND owner = ? AND token = ? AND status = 'processing'`
+WHERE id = ? AND token = ? AND status = 'processing'`
 	return &engine{
 		insert: `INSERT INTO ` + t + ` (idem_key, scope, owner, fingerprint, token, status, created_at, updated_at, expires_at)
 VALUES (?, ?, ?, ?, ?, 'processing', ` + sqliteNow + `, ` + sqliteNow + `, ` + sqliteKeep + `) ON CONFLICT DO NOTHING`,
 		takeover: renew + sqliteFree,
 		recheck:  renew + `token = ? AND status = 'done'`,
-		read: `SELECT owner, status, COALESCE(fingerprint, ''), COALESCE(token, ''), response,
+		read: `SELECT id, status, COALESCE(fingerprint, ''), COALESCE(token, ''), response,
   COALESCE(` + sqliteFree + `, 0), CASE WHEN lease_until IS NULL THEN 0 WHEN lease_until > ` + sqliteNow + ` THEN 1 ELSE 2 END
 FROM ` + t + ` WHERE idem_key = ? AND scope = ? AND (owner = ? OR token IS NULL) ORDER BY token IS NULL LIMIT 1`,
 		save:   save,
