@@ -224,6 +224,9 @@ func (c *call) settle(ctx context.Context, cause error, sent bool, mine *row) (*
 		return mine, true, nil
 	case r.token == c.token:
 		return nil, false, fmt.Errorf("%w: %w: ended by hand: %w", ErrUnknown, ErrTxGone, cause)
+	case errors.Is(cause, ErrTxGone):
+		// Somebody else has done it since; the function's mistake is told all the same.
+		return nil, false, fmt.Errorf("%w: %w", ErrNotCommitted, cause)
 	}
 	return c.settled(r)
 }

@@ -158,12 +158,20 @@ func (s *Store) Purge(ctx context.Context, limit int) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	n, err := purge(ctx, conn, e, s.d, s.o.Keep, limit)
-	if err != nil {
-		return 0, fmt.Errorf("nebis: purge: %w", err)
+	// On InnoDB a claim beside it may make this the victim of a deadlock.
+	for n := 1; ; n++ {
+		gone, err := purge(ctx, conn, e, s.d, s.o.Keep, limit)
+		switch {
+		case err == nil:
+			return gone, nil
+		case n == purgeTries || ctx.Err() != nil:
+			return 0, fmt.Errorf("nebis: purge: %w", err)
+		}
+		pause(ctx, 0)
 	}
-	return n, nil
 }
+
+const purgeTries = 5
 
 func purge(ctx context.Context, conn *sql.Conn, e *engine, d Dialect, keep time.Duration, limit int) (int, error) {
 	opts := &sql.TxOptions{}
