@@ -1,0 +1,40 @@
+package nebishttp
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"html/template"
+	"net/http"
+)
+
+// Field returns the hidden input that gives a form its key, a new one each time,
+// and makes the page that is being written Cache-Control: no-store. Call it once
+// for each form, before the page's status is written:
+//
+//	<form method="post" action="/orders">{{.Field}} …
+//
+// r is the request that the page answers. Use it when a form is shown again after
+// a mistake, too: the corrected form is a new operation.
+func Field(w http.ResponseWriter, r *http.Request) template.HTML {
+	return FieldKey(w, r, NewKey())
+}
+
+// FieldKey is [Field] with a key of the server's own, for what must happen once
+// however many pages are open: made from a basket's id and version, say. A key
+// that is too long or has other characters than ! to ~ is replaced by its SHA-256.
+func FieldKey(w http.ResponseWriter, _ *http.Request, key string) template.HTML {
+	if key == "" || checkKey(key) != nil {
+		sum := sha256.Sum256([]byte(key))
+		key = hex.EncodeToString(sum[:])
+	}
+	w.Header().Set("Cache-Control", "no-store")
+	// Without autocomplete="off" Firefox puts the old key back on reload.
+	return template.HTML(`<input type="hidden" name="` + keyField + `" value="` +
+		template.HTMLEscapeString(key) + `" autocomplete="off">`)
+}
+
+// SeeOther answers a form with 303 See Other: the browser GETs url, and reloading
+// that page sends nothing again. The answer to every form that did its work.
+func SeeOther(w http.ResponseWriter, r *http.Request, url string) {
+	http.Redirect(w, r, url, http.StatusSeeOther)
+}

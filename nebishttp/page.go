@@ -1,0 +1,94 @@
+package nebishttp
+
+import (
+	"html/template"
+	"net/http"
+	"strconv"
+	"strings"
+)
+
+// page is what a person reads: what happened, and what to do now.
+type page struct{ Title, Text string }
+
+var pages = map[string]map[string]page{
+	"en": {
+		"in-progress":     {"Still being processed", "We have received this and are working on it. Wait a moment, then reload this page and let the browser send the form again: it will not be done twice."},
+		"mismatch":        {"This form has been used", "This form was sent before with other contents, and that was carried out. To send something new, open the form again."},
+		"key-missing":     {"Please open the form again", "The form came without its number, so it could not be protected against being sent twice. Nothing was done. Go back, reload the page and send it again."},
+		"key-malformed":   {"Please open the form again", "The number that protects this form against being sent twice is damaged. Nothing was done. Go back, reload the page and send it again."},
+		"body-unreadable": {"The form did not arrive whole", "Nothing was done. Please send it again."},
+		"body-too-large":  {"Too large", "What you sent is larger than this site accepts. Nothing was done."},
+		"not-kept":        {"Already done", "This was carried out before and was not repeated. The page that you saw then is no longer kept."},
+		"unknown":         {"We cannot tell whether this was done", "It may or may not have been carried out. Please do not send it again; look first whether it is there, or ask us."},
+		"unavailable":     {"Not available just now", "We could not finish this. Wait a moment, then reload this page and let the browser send the form again: it will not be done twice."},
+		"no-database":     {"Not available just now", "Nothing was done. Please try again in a moment."},
+		"unauthenticated": {"Please sign in", "Sign in, then send the form again. Nothing was done."},
+		"internal":        {"Something went wrong", "The mistake is ours. Please try again later."},
+	},
+	"zh": {
+		"in-progress":     {"正在处理", "我们已收到您的提交，正在处理。请稍候再刷新本页，并允许浏览器重新提交表单：不会重复执行。"},
+		"mismatch":        {"此表单已使用过", "这张表单之前已用不同的内容提交，并已处理。如需提交新的内容，请重新打开表单。"},
+		"key-missing":     {"请重新打开表单", "表单缺少防止重复提交的编号，未做任何操作。请返回并刷新页面，然后重新提交。"},
+		"key-malformed":   {"请重新打开表单", "表单中防止重复提交的编号已损坏，未做任何操作。请返回并刷新页面，然后重新提交。"},
+		"body-unreadable": {"表单没有完整送达", "未做任何操作，请重新提交。"},
+		"body-too-large":  {"内容过大", "您提交的内容超过了本站允许的大小，未做任何操作。"},
+		"not-kept":        {"已经完成", "这项操作之前已经执行，没有重复执行。当时的结果页面已不再保存。"},
+		"unknown":         {"无法确定是否已完成", "这项操作可能已经执行，也可能没有。请不要再次提交；请先查看是否已有结果，或联系我们。"},
+		"unavailable":     {"暂时无法处理", "我们没能完成这项操作。请稍候再刷新本页，并允许浏览器重新提交表单：不会重复执行。"},
+		"no-database":     {"暂时无法处理", "未做任何操作，请稍后再试。"},
+		"unauthenticated": {"请先登录", "请登录后重新提交表单，未做任何操作。"},
+		"internal":        {"出错了", "是我们的问题，请稍后再试。"},
+	},
+}
+
+// link is how a page names the place of the result.
+var link = map[string]string{"en": "See the result", "zh": "查看结果"}
+
+var pageTemplate = template.Must(template.New("page").Parse(`<!doctype html>
+<html lang="{{.Lang}}">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{{.Title}}</title>
+<style>body{font:1.1em/1.6 system-ui,sans-serif;max-width:34em;margin:15vh auto;padding:0 1em}h1{font-size:1.5em}</style>
+<h1>{{.Title}}</h1>
+<p>{{.Text}}</p>
+{{with .Location}}<p><a href="{{.}}">{{$.Link}}</a></p>
+{{end}}`))
+
+func writePage(w http.ResponseWriter, r *http.Request, p Problem) {
+	lang := language(r.Header["Accept-Language"])
+	h := w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Language", lang)
+	h.Add("Vary", "Accept-Language")
+	w.WriteHeader(p.Status)
+	_ = pageTemplate.Execute(w, struct {
+		page
+		Lang, Location, Link string
+	}{pages[lang][p.name], lang, p.Location, link[lang]})
+}
+
+// language returns the language of ours that the client likes best.
+func language(lines []string) string {
+	best, most := "en", 0.0
+	for part := range strings.SplitSeq(strings.Join(lines, ","), ",") {
+		tag, params, _ := strings.Cut(part, ";")
+		lang, _, _ := strings.Cut(strings.ToLower(strings.TrimSpace(tag)), "-")
+		if q := quality(params); pages[lang] != nil && q > most {
+			best, most = lang, q
+		}
+	}
+	return best
+}
+
+// quality reads the weight among the parameters of an Accept header's part. Words
+// that are no weight do not take anything away.
+func quality(params string) float64 {
+	for param := range strings.SplitSeq(params, ";") {
+		name, value, _ := strings.Cut(strings.TrimSpace(param), "=")
+		if q, err := strconv.ParseFloat(value, 64); err == nil && strings.EqualFold(name, "q") {
+			return q
+		}
+	}
+	return 1
+}

@@ -1,0 +1,183 @@
+package nebishttp
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nebis-dev/nebis"
+)
+
+const (
+	defaultLimit    = 1 << 20
+	defaultDeadline = 30 * time.Second
+	personWait      = 25 * time.Second
+	programWait     = 2 * time.Second
+	maxScope        = 64
+)
+
+// Route is what may differ from route to route. The zero value works.
+type Route struct {
+	// Required refuses a write without a key: 400. Without it such a write runs in
+	// a plain transaction, as often as it is sent.
+	Required bool
+
+	// Keep is how long a key is remembered. Defaults to the Store's (24 hours).
+	Keep time.Duration
+
+	// Wait is how long a duplicate waits for the first to end; after that 409.
+	// Negative: not at all. Defaults to 25 s for a form that a browser sent, whose
+	// person sees only the answer to the last click, and to 2 s for a program. The
+	// server's WriteTimeout must be longer.
+	Wait time.Duration
+
+	// Deadline is how long the handler may run. It is not cut short when the client
+	// goes away. Defaults to 30 s.
+	Deadline time.Duration
+
+	// MaxRequest is the largest request body, in bytes; above it 413, before the
+	// handler runs. Defaults to 1 MiB.
+	MaxRequest int64
+
+	// MaxAnswer is the largest body that is kept for replays, in bytes. The first
+	// caller gets a larger one whole; a duplicate gets 410. Defaults to 1 MiB.
+	MaxAnswer int
+
+	// Ignore has the names of form fields, query parameters, and members of a JSON
+	// object at the top, that may differ from one send to the next: a timestamp, a
+	// captcha. Those of the usual CSRF tokens are known.
+	Ignore []string
+
+	// Headers has more headers of the answer that a replay repeats, beside the
+	// usual ones (Location, Content-Type, Link, …). Set-Cookie, WWW-Authenticate,
+	// Date and framing cannot be among them.
+	Headers []string
+
+	// Raw compares the request body byte by byte: for payloads that are signed.
+	Raw bool
+
+	// NoFingerprint compares nothing: for callbacks, whose times and signatures
+	// differ from one attempt to the next. The key alone says what is the same.
+	NoFingerprint bool
+
+	// Commit decides, for a handler that returned nil, whether to commit and store.
+	// Defaults to status 200 to 399. Keep and Discard go before it.
+	Commit func(status int, header http.Header, body []byte) bool
+
+	// Recheck looks at the business row before a stored answer is shown again, in a
+	// transaction of its own. It returns true to replay, false to let the operation
+	// run again (the order has been cancelled since). An error: 503. A stored
+	// answer of which no body was kept is not asked about and never runs again.
+	Recheck func(ctx context.Context, tx *sql.Tx, status int, header http.Header, body []byte) (replay bool, err error)
+}
+
+// route is a Route made ready.
+type route struct {
+	Route
+	m      *Middleware
+	scope  string
+	digest fingerprinter
+}
+
+func (m *Middleware) newRoute(scope string, o *Route) *route {
+	rt := &route{m: m, scope: scope}
+	if o != nil {
+		rt.Route = *o
+	}
+	rt.inherit(m.o.Route)
+	rt.inherit(Route{Deadline: defaultDeadline, MaxRequest: defaultLimit, MaxAnswer: defaultLimit})
+	rt.Headers = canonical(rt.Headers)
+	rt.check()
+	rt.digest = newFingerprinter(rt.Raw, rt.Ignore)
+	return rt
+}
+
+// inherit takes what is not set from d.
+func (r *Route) inherit(d Route) {
+	r.Required = r.Required || d.Required
+	r.Raw = r.Raw || d.Raw
+	r.NoFingerprint = r.NoFingerprint || d.NoFingerprint
+	set(&r.Keep, d.Keep)
+	set(&r.Wait, d.Wait)
+	set(&r.Deadline, d.Deadline)
+	set(&r.MaxRequest, d.MaxRequest)
+	set(&r.MaxAnswer, d.MaxAnswer)
+	r.Ignore = slices.Concat(r.Ignore, d.Ignore)
+	r.Headers = slices.Concat(r.Headers, d.Headers)
+	if r.Commit == nil {
+		r.Commit = d.Commit
+	}
+	if r.Recheck == nil {
+		r.Recheck = d.Recheck
+	}
+}
+
+func set[T comparable](field *T, value T) {
+	var zero T
+	if *field == zero {
+		*field = value
+	}
+}
+
+func canonical(headers []string) []string {
+	out := make([]string, len(headers))
+	for i, name := range headers {
+		out[i] = http.CanonicalHeaderKey(name)
+	}
+	return out
+}
+
+// check panics, as http.ServeMux does: a route is written by a programmer and
+// read at start-up.
+func (rt *route) check() {
+	outside := func(c rune) bool { return c < '!' || c > '~' }
+	if rt.scope == "" || len(rt.scope) > maxScope || strings.ContainsFunc(rt.scope, outside) {
+		panic(fmt.Sprintf("nebishttp: scope %q is not 1 to %d characters ! to ~", rt.scope, maxScope))
+	}
+	if rt.Keep < 0 || rt.Deadline < 0 || rt.MaxRequest < 0 || rt.MaxAnswer < 0 {
+		panic(fmt.Sprintf("nebishttp: route %q has a negative Keep, Deadline, MaxRequest or MaxAnswer", rt.scope))
+	}
+	for _, name := range rt.Headers {
+		if neverReplayed[name] {
+			panic(fmt.Sprintf("nebishttp: route %q: header %s is never replayed", rt.scope, name))
+		}
+	}
+}
+
+// op describes the request to the core.
+func (rt *route) op(q *request, owner string) nebis.Op {
+	op := nebis.Op{
+		Scope: rt.scope, Owner: owner, Key: q.key, Keep: rt.Keep, Wait: rt.wait(q.r),
+		MaxResponse: rt.MaxAnswer/2*3 + 64<<10, // base64, or escaped text no longer than that, and headers
+	}
+	if !rt.NoFingerprint {
+		op.Fingerprint = rt.digest.of(q)
+	}
+	if rt.Recheck != nil {
+		op.Recheck = rt.recheck
+	}
+	return op
+}
+
+func (rt *route) wait(r *http.Request) time.Duration {
+	switch {
+	case rt.Wait != 0:
+		return rt.Wait
+	case isPerson(r):
+		return personWait
+	}
+	return programWait
+}
+
+func (rt *route) recheck(ctx context.Context, tx *sql.Tx, response []byte) (bool, error) {
+	var rec record
+	if err := json.Unmarshal(response, &rec); err != nil || !rec.kept {
+		return true, nil // it was done: an answer that nobody can judge does not undo that
+	}
+	return rt.Recheck(ctx, tx, rec.status, rec.header, rec.body)
+}
