@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/nebis-dev/nebis"
 	"github.com/nebis-dev/nebis/cmd/internal/dbtest"
 )
 
@@ -41,6 +42,9 @@ func BenchmarkOrder(b *testing.B) {
 
 func setUp(b *testing.B, name string) *market {
 	c := dbtest.Lookup(name)
+	if c.Dialect == nebis.SQLite {
+		c = c.With("_pragma=synchronous(NORMAL)") // what sites use with WAL
+	}
 	db := c.Open(b)
 	db.SetMaxOpenConns(64)
 	db.SetMaxIdleConns(64)
