@@ -27,10 +27,9 @@
 // The handler returns an error or panics: rolled back, the key is free again. It
 // returns nil with 2xx or 3xx: committed, and the answer stored. It returns nil
 // with 4xx or 5xx: rolled back, sent, the key is free. [Keep], [Discard] and
-// Route.Commit say otherwise. A panic goes on to whoever recovers panics on this
-// site; have somebody outside of ours do it, because net/http alone drops the
-// connection, and browsers then send the request again. docs/outcomes.md has the
-// whole table.
+// Route.Commit say otherwise. A panic is answered like an error, because net/http
+// would drop the connection, and browsers then send the request again; Options.Error
+// gets it as a [PanicError]. docs/outcomes.md has the whole table.
 //
 // # The answer
 //
@@ -43,7 +42,7 @@
 //
 // Outside of ours: sessions, CSRF, and above all authorisation, which must say no
 // before a stored answer is shown; compression (what is stored must be readable by
-// any client, so the handler's request has no Accept-Encoding); recovery of panics.
+// any client, so the handler's request has no Accept-Encoding).
 //
 // GET, HEAD, OPTIONS, TRACE and CONNECT pass untouched, WebSocket upgrades with
 // them. A POST that asks for an upgrade is a POST: HTTP clients offer h2c with any

@@ -12,9 +12,10 @@ import (
 
 // Options are what may be set for all routes of a [Middleware].
 type Options struct {
-	// Error answers when a handler has returned an error; its transaction has been
-	// rolled back and nothing that it wrote is sent. The request's body can be read
-	// again. Defaults to WriteError, and the error is logged.
+	// Error answers when a handler has returned an error or panicked (then the error
+	// is a *PanicError); its transaction has been rolled back and nothing that it
+	// wrote is sent. The request's body can be read again. Defaults to WriteError,
+	// and the error is logged.
 	Error func(w http.ResponseWriter, r *http.Request, err error)
 
 	// Problem renders an answer of ours (in progress, key missing, …); its headers

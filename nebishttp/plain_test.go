@@ -215,7 +215,7 @@ func TestAHandlersErrorIsRenderedIntoACleanWriter(t *testing.T) {
 	}
 }
 
-func TestAPanicRollsBackAndGoesOn(t *testing.T) {
+func TestAbortingTheHandlerRollsBackAndGoesOn(t *testing.T) {
 	f := &fake{}
 	h := guard(t, f, anyone, nil).Tx("order", func(http.ResponseWriter, *http.Request, *sql.Tx) error { panic(http.ErrAbortHandler) }, nil)
 	defer func() {

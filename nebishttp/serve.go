@@ -4,7 +4,9 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"net/http"
+	"runtime/debug"
 	"time"
 
 	"github.com/nebis-dev/nebis"
@@ -69,7 +71,7 @@ func (rt *route) once(w http.ResponseWriter, q *request, owner string, h handler
 	x := &run{rt: rt, q: q, h: h, outer: w.Header().Clone()}
 	ended := false
 	defer func() {
-		if !ended { // a panic: rolled back by now, and on its way to whoever answers
+		if !ended { // http.ErrAbortHandler: rolled back by now, and on its way out
 			w.Header().Set(statusHeader, statusReleased)
 		}
 	}()
@@ -143,7 +145,12 @@ func (e *rolledBack) Error() string {
 
 func (e *rolledBack) Unwrap() error { return e.err }
 
-func (x *run) do(ctx context.Context, tx *sql.Tx) error {
+func (x *run) do(ctx context.Context, tx *sql.Tx) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = panicked(v)
+		}
+	}()
 	ctx, cancel := context.WithTimeout(ctx, x.rt.Deadline)
 	defer cancel()
 	r := x.q.forHandler(ctx, tx)
@@ -157,6 +164,27 @@ func (x *run) do(ctx context.Context, tx *sql.Tx) error {
 		return &rolledBack{nil}
 	}
 	return nil
+}
+
+// A PanicError is the error of a handler that panicked.
+type PanicError struct {
+	Value any    // what it panicked with
+	Stack []byte // of its goroutine
+}
+
+// Error has the value and the stack: it is for logs, not for clients.
+func (e *PanicError) Error() string {
+	return fmt.Sprintf("nebishttp: the handler panicked: %v\n%s", e.Value, e.Stack)
+}
+
+// panicked makes an error of a panic, since net/http would drop the connection,
+// and browsers send a POST again by themselves when that happens. A handler that
+// wants the connection dropped gets that.
+func panicked(v any) error {
+	if v == http.ErrAbortHandler {
+		panic(v)
+	}
+	return &rolledBack{&PanicError{v, debug.Stack()}}
 }
 
 // failed answers when nothing was committed, or nobody can tell.

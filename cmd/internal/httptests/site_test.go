@@ -73,7 +73,7 @@ func newSite(t *testing.T, c dbtest.Config, o *nebishttp.Options, routes func(s 
 	s.m = nebishttp.New(s.store, user, o)
 	mux := http.NewServeMux()
 	routes(s, mux)
-	srv := httptest.NewServer(recovered(mux))
+	srv := httptest.NewServer(mux)
 	t.Cleanup(srv.Close)
 	s.url = srv.URL
 	return s
@@ -84,20 +84,6 @@ func orders(t *testing.T, c dbtest.Config, route *nebishttp.Route, h handler) *s
 	t.Helper()
 	return newSite(t, c, nil, func(s *site, mux *http.ServeMux) {
 		mux.Handle("/", s.m.Tx("order", s.place(h), route))
-	})
-}
-
-// recovered answers a panic with 500, as sites do outside of everything.
-func recovered(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		defer func() {
-			if v := recover(); v == http.ErrAbortHandler {
-				panic(v)
-			} else if v != nil {
-				http.Error(w, "sorry", http.StatusInternalServerError)
-			}
-		}()
-		next.ServeHTTP(w, r)
 	})
 }
 
