@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	mathrand "math/rand/v2"
+	"strings"
 	"time"
 )
 
@@ -100,14 +101,22 @@ func orBusy(err error) error {
 }
 
 // lostClaim is the error of a claim statement that did not get the row. What it
-// says does not matter: the table tells who won.
-type lostClaim struct{ error }
+// says does not matter: the table tells who won. It may be logged, so the key,
+// which servers put into it, is not in its text.
+type lostClaim struct {
+	error
+	op Op
+}
 
 func (e lostClaim) Unwrap() error { return e.error }
 
+func (e lostClaim) Error() string {
+	return strings.NewReplacer(e.op.Key, "…", e.op.Owner, "…").Replace(e.error.Error())
+}
+
 func (c *call) heldTooLong(err error) error {
 	if c.s.d != SQLite {
-		return ErrInProgress
+		return fmt.Errorf("%w (claim: %w)", ErrInProgress, orBusy(err))
 	}
 	// The one writer of the whole database is busy, not this key.
 	return fmt.Errorf("%w: %w", ErrBusy, orBusy(err))
@@ -140,12 +149,13 @@ func (c *call) try(ctx context.Context, token string, seen *row, n int) (*sessio
 	}
 	defer x.close()
 	x.rollback() // a loser still holds locks
+	lost := lostClaim{orBusy(claimErr), c.op}
 	r, err := readRow(ctx, x.conn, x.e.read, c.op)
 	if err != nil {
 		x.broken = true
-		return nil, nil, fmt.Errorf("%w (claim: %w)", err, orBusy(claimErr))
+		return nil, nil, fmt.Errorf("%w (claim: %s)", err, lost)
 	}
-	return nil, r, lostClaim{orBusy(claimErr)}
+	return nil, r, lost
 }
 
 func (c *call) claim(e *engine, token string, seen *row) (string, []any) {

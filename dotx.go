@@ -120,6 +120,9 @@ func (g *guest) claim(ctx context.Context, seen *row) (won bool, r *row, err err
 	if won {
 		return true, nil, nil
 	}
+	if err != nil {
+		err = lostClaim{err, g.op}
+	}
 	if gone := g.undo(ctx); gone != nil {
 		return false, nil, fmt.Errorf("%w: %w", ErrTxGone, errors.Join(err, gone))
 	}
@@ -134,16 +137,12 @@ func (g *guest) claim(ctx context.Context, seen *row) (won bool, r *row, err err
 
 // claimMySQL claims with the statement that cannot lose the transaction, and
 // reads who won. Outside a transaction a savepoint is gone at once: the caller's
-// transaction was lost before, and a claim now would be permanent.
+// transaction was lost before, and a claim now would be permanent. MySQL proper
+// waits for its session's own time: a limit set here could not be taken back for
+// sure, since the caller's context may end the transaction in between.
 func (g *guest) claimMySQL(ctx context.Context) (bool, *row, error) {
 	if _, err := g.tx.ExecContext(ctx, `ROLLBACK TO SAVEPOINT nebis_tx`); err != nil {
 		return false, nil, err
-	}
-	if g.e.sessionWait > 0 {
-		if err := limitWait(ctx, g.tx, max(1, seconds(g.left()))); err != nil {
-			return false, nil, err
-		}
-		defer limitWait(ctx, g.tx, g.e.sessionWait)
 	}
 	_, args := g.call.claim(g.e, g.token, nil)
 	if _, err := g.tx.ExecContext(ctx, g.e.boundedTx.to(g.e.upsert, max(g.left(), 0)), args...); err != nil {

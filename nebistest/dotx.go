@@ -173,6 +173,10 @@ func testTxInProgress(w *world) {
 	var wg sync.WaitGroup
 	finish := w.hold(&wg, w.op("k"), nil)
 	w.must(w.inTx(1, func(tx *sql.Tx) error {
+		if w.d == nebis.MySQL { // MySQL proper waits for the session's own time
+			_, err := tx.Exec("SET SESSION innodb_lock_wait_timeout = 1")
+			w.must(err)
+		}
 		w.note(tx)
 		op := w.op("k")
 		op.Wait = -1
