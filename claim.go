@@ -110,6 +110,9 @@ type lostClaim struct {
 
 func (e lostClaim) Unwrap() error { return e.error }
 
+// plain is e as an error that does not count as a lost claim.
+func (e lostClaim) plain() error { return errors.New(e.Error()) }
+
 func (e lostClaim) Error() string {
 	return strings.NewReplacer(e.op.Key, "…", e.op.Owner, "…").Replace(e.error.Error())
 }
@@ -153,7 +156,7 @@ func (c *call) try(ctx context.Context, token string, seen *row, n int) (*sessio
 	r, err := readRow(ctx, x.conn, x.e.read, c.op)
 	if err != nil {
 		x.broken = true
-		return nil, nil, fmt.Errorf("%w (claim: %s)", err, lost)
+		return nil, nil, fmt.Errorf("%w (claim: %w)", err, lost.plain())
 	}
 	return nil, r, lost
 }

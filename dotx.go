@@ -49,7 +49,7 @@ func (s *Store) doTx(ctx context.Context, tx *sql.Tx, op Op, fn func(context.Con
 	if err != nil {
 		return nil, false, err
 	}
-	if err := c.nested(ctx); err != nil && err != errNestedWriter {
+	if err := c.nested(ctx); err != nil && !errors.Is(err, errNestedWriter) {
 		return nil, false, err
 	}
 	e, err := s.engine(ctx, tx)
@@ -172,11 +172,10 @@ func (g *guest) undo(ctx context.Context) error {
 func (g *guest) run(ctx context.Context, fn func(context.Context) ([]byte, error)) error {
 	g.ev.Outcome, g.ev.Waited = Released, time.Since(g.start)
 	begun, kept := time.Now(), false
-	var gone error
 	defer func() {
 		g.ev.Ran = time.Since(begun)
 		if !kept {
-			g.undo(ctx) // fn did not return
+			_ = g.undo(ctx) // fn did not return
 		}
 	}()
 	raw, err := fn(g.holding(ctx, nil))
@@ -185,7 +184,7 @@ func (g *guest) run(ctx context.Context, fn func(context.Context) ([]byte, error
 		err = context.Cause(ctx)
 	}
 	if err != nil {
-		if gone = g.undo(ctx); gone != nil {
+		if gone := g.undo(ctx); gone != nil {
 			return fmt.Errorf("%w: %w", ErrTxGone, err)
 		}
 		return err

@@ -200,7 +200,7 @@ func (x *session) closeConn() {
 	x.detach()
 	x.cancel()
 	if x.broken {
-		x.conn.Raw(func(any) error { return driver.ErrBadConn })
+		_ = x.conn.Raw(func(any) error { return driver.ErrBadConn })
 	}
 	x.conn.Close()
 }

@@ -181,7 +181,7 @@ func (e *PanicError) Error() string {
 // and browsers send a POST again by themselves when that happens. A handler that
 // wants the connection dropped gets that.
 func panicked(v any) error {
-	if v == http.ErrAbortHandler {
+	if err, ok := v.(error); ok && errors.Is(err, http.ErrAbortHandler) {
 		panic(v)
 	}
 	return &rolledBack{&PanicError{v, debug.Stack()}}

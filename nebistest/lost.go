@@ -243,14 +243,14 @@ func testNested(w *world) {
 		if err == nil {
 			w.Error("no error from a Do of the same key inside")
 		}
-		return nested(w, ctx, tx)
+		return w.nested(ctx, tx)
 	})
 	w.must(err)
 	w.wantOrders(1)
 }
 
 // nested does another key in the same transaction.
-func nested(w *world, ctx context.Context, tx *sql.Tx) (Order, error) {
+func (w *world) nested(ctx context.Context, tx *sql.Tx) (Order, error) {
 	o, _, err := nebis.DoTx(ctx, w.stores[0], tx, w.op("inner"), func(ctx context.Context) (Order, error) {
 		return w.place(ctx, tx, "tea")
 	})

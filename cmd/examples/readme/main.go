@@ -1,3 +1,4 @@
+// A shop in one file: the README's complete program.
 package main
 
 import (
@@ -7,9 +8,10 @@ import (
 	"log"
 	"net/http"
 
+	_ "modernc.org/sqlite"
+
 	"github.com/nebis-dev/nebis"
 	"github.com/nebis-dev/nebis/nebishttp"
-	_ "modernc.org/sqlite"
 )
 
 func main() {

@@ -145,7 +145,7 @@ func TestOldAndNewRaceForOneKey(t *testing.T) {
 			won := 0
 			for i := range 6 {
 				wg.Go(func() {
-					mine := false
+					var mine bool
 					if i%2 == 0 {
 						mine = s.oldInsert(key, "order") == nil
 					} else {

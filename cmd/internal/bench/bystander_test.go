@@ -72,13 +72,13 @@ func crowd(b *testing.B, holder, waiter *nebis.Store, keys, duplicates int) (dis
 		})
 		<-started
 		for range duplicates {
-			wg.Go(func() { wait(b, ctx, waiter, op) })
+			wg.Go(func() { wait(ctx, b, waiter, op) })
 		}
 	}
 	return func() { cancel(); wg.Wait() }
 }
 
-func wait(b *testing.B, ctx context.Context, s *nebis.Store, op nebis.Op) {
+func wait(ctx context.Context, b *testing.B, s *nebis.Store, op nebis.Op) {
 	for ctx.Err() == nil {
 		_, _, err := nebis.Do(ctx, s, op, func(ctx context.Context, _ *sql.Tx) (int, error) { return 0, ctx.Err() })
 		if err != nil && ctx.Err() == nil && !errors.Is(err, nebis.ErrInProgress) {

@@ -6,6 +6,7 @@ import (
 	"os/user"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -116,12 +117,15 @@ func (p *process) kill() {
 // freeze stops the process first, so that it starts no more children, then
 // these, and returns all of them.
 func (p *process) freeze() []int {
-	all := []int{p.pid()}
-	for i := 0; i < len(all); i++ {
-		if syscall.Kill(all[i], syscall.SIGSTOP) == nil {
-			awaitState(all[i], "T")
-			all = append(all, children(all[i])...)
+	var all []int
+	// One look at /proc a generation: a busy server has many children.
+	for level := []int{p.pid()}; len(level) > 0; level = children(level...) {
+		for _, pid := range level {
+			if syscall.Kill(pid, syscall.SIGSTOP) == nil {
+				awaitState(pid, "T")
+			}
 		}
+		all = append(all, level...)
 	}
 	return all
 }
@@ -146,12 +150,12 @@ func (p *process) resume() error {
 }
 
 // children returns the processes whose parent is pid.
-func children(pid int) []int {
+func children(pids ...int) []int {
 	var found []int
 	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
 	for _, path := range stats {
 		child, _ := strconv.Atoi(filepath.Base(filepath.Dir(path)))
-		if _, parent := procStat(child); parent == pid {
+		if _, parent := procStat(child); slices.Contains(pids, parent) {
 			found = append(found, child)
 		}
 	}

@@ -1,0 +1,4 @@
+package dbtest
+
+// Sweep is what every launch does first.
+var Sweep = sweep
