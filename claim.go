@@ -3,6 +3,8 @@ package nebis
 import (
 	"context"
 	"crypto/rand"
+	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	mathrand "math/rand/v2"
@@ -137,6 +139,10 @@ func (c *call) try(ctx context.Context, token string, seen *row, n int) (*sessio
 		}
 		defer leave()
 		wait = min(c.s.o.WaitPiece, max(c.left(), 0))
+		if e := c.s.eng.Load(); seen == nil && e != nil && e.await != "" {
+			c.await(ctx, e, wait)
+			wait = 0
+		}
 	}
 	x, err := c.s.begin(ctx, max(c.left(), time.Second))
 	if err != nil {
@@ -159,6 +165,37 @@ func (c *call) try(ctx context.Context, token string, seen *row, n int) (*sessio
 		return nil, nil, fmt.Errorf("%w (claim: %w)", err, lost.plain())
 	}
 	return nil, r, lost
+}
+
+// await waits, at most for wait, until nobody holds the key's row. Its errors do
+// not matter: the claim that follows tells.
+func (c *call) await(ctx context.Context, e *engine, wait time.Duration) {
+	short, cancel := context.WithTimeout(ctx, max(c.left(), time.Second))
+	defer cancel()
+	conn, err := c.s.db.Conn(short)
+	if err != nil {
+		return
+	}
+	defer conn.Close()
+	if most := max(1, seconds(wait)); most < e.sessionWait {
+		if limitWait(ctx, conn, most) != nil {
+			return
+		}
+		defer func() {
+			if limitWait(ctx, conn, e.sessionWait) != nil {
+				_ = conn.Raw(func(any) error { return driver.ErrBadConn })
+			}
+		}()
+	}
+	tx, err := conn.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelReadCommitted})
+	if err != nil {
+		return
+	}
+	defer tx.Rollback()
+	rows, err := tx.QueryContext(ctx, e.boundedTx.to(e.await, wait), c.op.Key, c.op.Scope, c.op.Owner)
+	if err == nil {
+		rows.Close()
+	}
 }
 
 func (c *call) claim(e *engine, token string, seen *row) (string, []any) {

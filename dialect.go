@@ -74,6 +74,10 @@ type engine struct {
 	save, saveTx              string // saveTx: inside the caller's transaction
 	purge, stamp              string
 
+	// Waits for who holds the key, with read's arguments, where a waiting insert
+	// would keep other keys waiting, too. Empty: the insert waits.
+	await string
+
 	// In the caller's transaction, where insert and takeover would lose it to a
 	// deadlock: one statement for both, with insert's arguments, after which
 	// readTx tells who won. Empty elsewhere.

@@ -57,6 +57,10 @@ FROM ` + t + ` WHERE idem_key = ? AND scope = ? AND (owner = ? OR token IS NULL)
 		stamp:  `UPDATE ` + t + ` SET expires_at = UTC_TIMESTAMP(6) + INTERVAL ? MICROSECOND, updated_at = updated_at WHERE expires_at IS NULL AND token IS NULL LIMIT ?`,
 		won:    rowsWon,
 	}
+	// InnoDB asks for a lock on the gap before a duplicate, and while it waits for
+	// that, new keys that sort into the gap wait behind it. A read that waits at
+	// READ COMMITTED asks for the row alone. ('' is the owner in old code's rows.)
+	e.await = `SELECT id FROM ` + t + ` WHERE idem_key = ? AND scope = ? AND owner IN (?, '') LOCK IN SHARE MODE`
 	e.upsert, e.readTx = mysqlUpsert(n), e.read+` FOR UPDATE`
 	if strict {
 		e.after, e.before = `SAVEPOINT nebis`, `RELEASE SAVEPOINT nebis`

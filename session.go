@@ -119,8 +119,8 @@ func (x *session) claim(ctx context.Context, seen *row, stmt string, args []any,
 	return won && err == nil, err
 }
 
-func limitWait(ctx context.Context, tx *sql.Tx, seconds int) error {
-	_, err := tx.ExecContext(ctx, fmt.Sprintf(`SET SESSION innodb_lock_wait_timeout = %d`, seconds))
+func limitWait(ctx context.Context, x execer, seconds int) error {
+	_, err := x.ExecContext(ctx, fmt.Sprintf(`SET SESSION innodb_lock_wait_timeout = %d`, seconds))
 	return err
 }
 
@@ -213,6 +213,10 @@ type row struct {
 	response           sql.NullString
 	free               bool // may be taken over: freed, or expired
 	lease              int  // 0 none, 1 running, 2 over
+}
+
+type execer interface {
+	ExecContext(context.Context, string, ...any) (sql.Result, error)
 }
 
 type querier interface {

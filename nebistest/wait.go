@@ -17,6 +17,7 @@ var _ = register(
 	testCase{"Do/waits for the first in another process and replays", 0, testWaits},
 	testCase{"Do/says in progress when the wait is used up", 0, testInProgress},
 	testCase{"Do/a thousand waiters a key, and no more", 0, testTooManyWaiters},
+	testCase{"Do/a duplicate that waits does not keep its neighbours waiting", 0, testWaitingBesideNeighbours},
 	testCase{"Do/a duplicate's loss does not lock its neighbours", 0, testNeighbours},
 	testCase{"Do/observes how each call ended", 0, testObserve},
 )
@@ -103,6 +104,38 @@ func testTooManyWaiters(w *world) {
 	if refused != cap(results)-3 {
 		w.Errorf("%d refused", refused)
 	}
+}
+
+// While a duplicate waits in the database for another process, new keys that sort
+// before and after its own are claimed.
+func testWaitingBesideNeighbours(w *world) {
+	if w.d == nebis.SQLite {
+		w.Skip("one writer: nothing runs beside another")
+	}
+	var wg sync.WaitGroup
+	finish := w.hold(&wg, w.op("m"), nil)
+	waiting := make(chan struct{})
+	slow := w.op("m")
+	wg.Go(func() {
+		close(waiting)
+		_, _, err := insist(func() (Order, bool, error) { return w.do(1, slow) })
+		w.check(err)
+	})
+	<-waiting
+	for i := range 20 {
+		for _, key := range []string{fmt.Sprint("l", i), fmt.Sprint("n", i)} {
+			op := w.op(key)
+			if w.d != nebis.MySQL || w.mariadb() {
+				op.Wait = -1 // nobody holds it
+			} // MySQL proper has no first claim that does not wait: its neighbours wait for that one
+			if _, _, err := w.do(i%2, op); err != nil {
+				w.Errorf("%s: %v", key, err)
+			}
+		}
+	}
+	close(finish)
+	wg.Wait()
+	w.wantOrders(41)
 }
 
 // A duplicate that finds its answer must not hold a lock on keys beside its own
