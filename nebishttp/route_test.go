@@ -1,23 +1,31 @@
 package nebishttp
 
 import (
+	"database/sql"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/nebis-dev/nebis"
 )
 
+func anyone(*http.Request) (string, error) { return nebis.Anyone, nil }
+
+func nothing(http.ResponseWriter, *http.Request, *sql.Tx) error { return nil }
+
 func TestAMalformedRouteIsReportedAtStartUp(t *testing.T) {
-	m := guard(t, &fake{}, anyone, nil)
+	m := &Middleware{}
 	for name, f := range map[string]func(){
 		"no store":        func() { New(nil, anyone, nil) },
-		"no owner":        func() { New(m.store, nil, nil) },
-		"empty scope":     func() { m.Tx("", created, nil) },
+		"no owner":        func() { New(new(nebis.Store), nil, nil) },
+		"empty scope":     func() { m.Tx("", nothing, nil) },
 		"long scope":      func() { m.Wrap(strings.Repeat("s", 65), nil) },
-		"blank in scope":  func() { m.Tx("my order", created, nil) },
-		"Set-Cookie":      func() { m.Tx("order", created, &Route{Headers: []string{"set-cookie"}}) },
-		"negative keep":   func() { m.Tx("order", created, &Route{Keep: -1}) },
-		"negative limit":  func() { m.Tx("order", created, &Route{MaxRequest: -1}) },
-		"negative answer": func() { m.Tx("order", created, &Route{MaxAnswer: -1}) },
+		"blank in scope":  func() { m.Tx("my order", nothing, nil) },
+		"Set-Cookie":      func() { m.Tx("order", nothing, &Route{Headers: []string{"set-cookie"}}) },
+		"negative keep":   func() { m.Tx("order", nothing, &Route{Keep: -1}) },
+		"negative limit":  func() { m.Tx("order", nothing, &Route{MaxRequest: -1}) },
+		"negative answer": func() { m.Tx("order", nothing, &Route{MaxAnswer: -1}) },
 	} {
 		func() {
 			defer func() {
@@ -31,7 +39,7 @@ func TestAMalformedRouteIsReportedAtStartUp(t *testing.T) {
 }
 
 func TestARouteInheritsWhatItDoesNotSay(t *testing.T) {
-	m := guard(t, &fake{}, anyone, &Options{Route: Route{Required: true, MaxAnswer: 7, Wait: 3, Ignore: []string{"a"}, Headers: []string{"x-a"}}})
+	m := &Middleware{o: Options{Route: Route{Required: true, MaxAnswer: 7, Wait: 3, Ignore: []string{"a"}, Headers: []string{"x-a"}}}}
 	rt := m.newRoute("order", &Route{Wait: 9, Ignore: []string{"b"}})
 	if !rt.Required || rt.MaxAnswer != 7 || rt.Wait != 9 || rt.MaxRequest != 1<<20 || rt.Deadline != defaultDeadline ||
 		!rt.digest.ignore["a"] || !rt.digest.ignore["b"] || !rt.replays("x-A") {
