@@ -66,7 +66,7 @@ func (s *tally) judge(t *testing.T, key string, tried []attempt, runs, points []
 	for _, a := range tried {
 		switch {
 		case a.Happened == yes && a.Order != order{key, runs[0]}:
-			bad(&s.Untrue, "the answer is %v, the row %s", a.Order, runs[0])
+			bad(&s.Untrue, "the row is %s, but the answer was %s", runs[0], encode(a))
 		case a.Happened == no && slices.Contains(a.Runs, runs[0]):
 			bad(&s.Untrue, "said not to have happened, but it did")
 		}

@@ -27,7 +27,7 @@ var mishaps = []mishap{
 	{name: "executed, and the answer cut", fault: dbtest.CutAfter, committed: true, want: []verdict{yes}},
 	{name: "delivered after Do gave up", fault: dbtest.Hold, committed: true, want: []verdict{maybe}, wait: time.Second},
 	// Whether the answer comes in time is not up to Do.
-	{name: "delivered while Do asks", fault: dbtest.Hold, asking: true, committed: true, want: []verdict{yes, maybe}, wait: time.Second},
+	{name: "delivered while Do asks", fault: dbtest.Hold, asking: true, committed: true, want: []verdict{yes, maybe}, wait: 2 * time.Second},
 	{name: "swallowed without a FIN", fault: dbtest.Swallow, want: []verdict{maybe}, wait: time.Second},
 }
 

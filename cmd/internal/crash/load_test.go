@@ -127,7 +127,7 @@ func TestAServerKilledUnderLoad(t *testing.T) {
 // clients have given up.
 func TestAServerFrozenUnderLoad(t *testing.T) {
 	each(t, durable(), func(t *testing.T, c dbtest.Config) {
-		l, server := underLoad(t, c, &nebis.Options{Wait: 3 * time.Second})
+		l, server := underLoad(t, c, &nebis.Options{CommitWait: time.Second})
 		for range *times {
 			l.work()
 			l.must(server.Pause())

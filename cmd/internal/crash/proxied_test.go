@@ -75,7 +75,7 @@ func remote() []dbtest.Config {
 // options are the defaults but for mariadb-interpolate, where the save travels
 // as one text.
 func options(c dbtest.Config, wait time.Duration) *nebis.Options {
-	return &nebis.Options{Wait: wait, WaitPiece: time.Second, Unprepared: c.Name == "mariadb-interpolate"}
+	return &nebis.Options{Wait: wait, WaitPiece: time.Second, CommitWait: wait, Unprepared: c.Name == "mariadb-interpolate"}
 }
 
 // commitPacket matches the packet that commits, once the function is through.

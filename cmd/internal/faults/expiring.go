@@ -1,0 +1,38 @@
+package main
+
+// An expired key is taken over by one, on conditions.
+func expiring() []fault {
+	const fresh = "expires_at = clock_timestamp() + $4::bigint * interval '1 microsecond'\nFROM"
+	return []fault{
+		{
+			name:    "takeover without its condition",
+			edits:   []edit{{"postgres.go", "takeover: renew + postgresFree", "takeover: renew + `true`"}},
+			foundBy: []probe{suite("postgres-pgx", "Do/an expired key is a new operation, exactly one of 50 senders"), worlds("postgres", 40)},
+		},
+		{
+			name:    "takeover that keeps expires_at",
+			edits:   []edit{{"postgres.go", fresh, "expires_at = COALESCE(expires_at, clock_timestamp() + $4::bigint * interval '1 microsecond')\nFROM"}},
+			foundBy: []probe{suite("postgres-pgx", "Do/an expired key is a new operation, exactly one of 50 senders"), worlds("postgres", 40)},
+		},
+		{
+			name:    "takeover that keeps the fingerprint",
+			edits:   []edit{{"mysql.go", "SET owner = ?, fingerprint = ?, token", "SET owner = ?, fingerprint = COALESCE(fingerprint, ?), token"}},
+			foundBy: []probe{suite("mariadb", "Do/an expired key whose new run fails is tried by the next"), worlds("mariadb", 60)},
+		},
+		{
+			name:    "rows in processing expire",
+			edits:   []edit{{"mysql.go", "UTC_TIMESTAMP(6) AND (status = 'done' OR token IS NULL))`", "UTC_TIMESTAMP(6))`"}},
+			foundBy: []probe{suite("mariadb", "Do/rows in processing do not expire")},
+		},
+		{
+			name:    "purge without its condition on the status",
+			edits:   []edit{{"sqlite.go", "<= ` + sqliteNow + ` AND (status <> 'processing' OR token IS NULL) ORDER", "<= ` + sqliteNow + ` ORDER"}},
+			foundBy: []probe{suite("sqlite-modernc", "Do/rows in processing do not expire")},
+		},
+		{
+			name:    "expiry by the session's time instead of UTC",
+			edits:   []edit{{"mysql.go", "(status = 'failed' OR expires_at <= UTC_TIMESTAMP(6)", "(status = 'failed' OR expires_at <= NOW(6)"}},
+			foundBy: []probe{test("worlds", "TestSessionsInThreeTimeZonesAgreeOnWhatHasExpired/mariadb")},
+		},
+	}
+}
