@@ -5,8 +5,10 @@
 
 GO ?= go
 BENCH ?= .
+COUNT ?= 1
 LINT := $(CURDIR)/bin/golangci-lint-v2.15.0
 WITH := bin/with
+SHELL := /bin/bash
 
 .PHONY: test lint bench dist setup with clean
 
@@ -24,10 +26,12 @@ lint: $(LINT)
 		(cd $$module && $(LINT) run --allow-parallel-runners ./...) || status=1; \
 	done; exit $$status
 
-# One package after the other (-p 1), so that none slows another down.
+# One package after the other (-p 1), so that none slows another down. Ends with
+# the ratios; COUNT=5 makes them medians of five.
 bench: setup with
-	$(WITH) -- $(GO) test -p 1 -run '^$$' -bench '$(BENCH)' -benchmem -timeout 60m \
-		$$(grep -rl --include='*_test.go' '^func Benchmark' . | xargs -n1 dirname | sort -u)
+	set -o pipefail; $(WITH) -- $(GO) test -p 1 -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) -timeout 60m \
+		$$(grep -rl --include='*_test.go' '^func Benchmark' . | xargs -n1 dirname | sort -u) \
+		| $(GO) run ./cmd/internal/bench/table
 
 dist:
 	rm -rf dist
