@@ -164,6 +164,9 @@ func (c *call) try(ctx context.Context, token string, seen *row, n int) (*sessio
 		x.broken = true
 		return nil, nil, fmt.Errorf("%w (claim: %w)", err, lost.plain())
 	}
+	if r, err = x.harden(ctx, r, c.left()); err != nil {
+		r, lost = nil, lostClaim{err, c.op}
+	}
 	return nil, r, lost
 }
 
@@ -205,7 +208,7 @@ func (c *call) claim(e *engine, token string, seen *row) (string, []any) {
 	case seen == nil:
 		return e.insert, []any{op.Key, op.Scope, op.Owner, op.Fingerprint, token, keep}
 	case seen.free:
-		return e.takeover, []any{op.Owner, op.Fingerprint, token, keep, seen.id}
+		return e.takeover, []any{op.Owner, op.Fingerprint, token, keep, seen.id, op.Key, op.Scope, seen.token}
 	}
 	return e.recheck, []any{op.Owner, op.Fingerprint, token, keep, seen.id, seen.token}
 }

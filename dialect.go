@@ -63,14 +63,16 @@ func (d Dialect) schema(n name) []string {
 // arguments in the same order:
 //
 //	insert    key, scope, owner, fingerprint, token, keep in microseconds
-//	takeover  owner, fingerprint, token, keep, row id
+//	takeover  owner, fingerprint, token, keep, row id, key, scope, the token that was seen
 //	recheck   owner, fingerprint, token, keep, row id, the token that was seen
 //	read      key, scope, owner
 //	save      response, row id, token
+//	harden    row id, token
 type engine struct {
 	insert, takeover, recheck string
 	first                     string // insert, waiting as little as the server can
 	read                      string
+	harden                    string // where a commit is seen before it is on disk
 	save, saveTx              string // saveTx: inside the caller's transaction
 	purge, stamp              string
 

@@ -46,11 +46,13 @@ WHERE id = ? AND token = ? AND status = 'processing'`
 	e := &engine{
 		insert: `INSERT INTO ` + t + ` (idem_key, scope, owner, fingerprint, token, status, created_at, updated_at, expires_at)
 VALUES (?, ?, ?, ?, ?, 'processing', UTC_TIMESTAMP(6), UTC_TIMESTAMP(6), UTC_TIMESTAMP(6) + INTERVAL ? MICROSECOND)`,
-		takeover: renew + mysqlFree,
+		takeover: renew + `idem_key = ? AND scope = ? AND COALESCE(token, '') = ? AND ` + mysqlFree,
 		recheck:  renew + `token = ? AND status = 'done'`,
 		read: `SELECT id, status, COALESCE(fingerprint, ''), COALESCE(token, ''), response,
-  COALESCE(` + mysqlFree + `, 0), CASE WHEN lease_until IS NULL THEN 0 WHEN lease_until > UTC_TIMESTAMP(6) THEN 1 ELSE 2 END
+  COALESCE(` + mysqlFree + `, 0), CASE WHEN lease_until IS NULL THEN 0 WHEN lease_until > UTC_TIMESTAMP(6) THEN 1 ELSE 2 END,
+  CASE WHEN status = 'done' AND token IS NOT NULL AND updated_at > UTC_TIMESTAMP(6) - INTERVAL 10 SECOND THEN 1 ELSE 0 END
 FROM ` + t + ` WHERE idem_key = ? AND scope = ? AND (owner = ? OR token IS NULL) ORDER BY token IS NULL LIMIT 1`,
+		harden: `UPDATE ` + t + ` SET attempts = attempts + 1, updated_at = updated_at WHERE id = ? AND token = ? AND status = 'done'`,
 		save:   save,
 		saveTx: save,
 		purge:  `DELETE FROM ` + t + ` WHERE expires_at <= UTC_TIMESTAMP(6) AND (status <> 'processing' OR token IS NULL) ORDER BY expires_at LIMIT ?`,

@@ -44,10 +44,10 @@ WHERE id = $2 AND token = $3 AND status = 'processing'`
 		insert: `INSERT INTO ` + t + ` (idem_key, scope, owner, fingerprint, token, status, created_at, updated_at, expires_at)
 SELECT $1, $2, $3, $4, $5, 'processing', clock_timestamp(), clock_timestamp(), clock_timestamp() + $6::bigint * interval '1 microsecond'
 FROM bound ON CONFLICT DO NOTHING`,
-		takeover: renew + postgresFree,
+		takeover: renew + `idem_key = $6 AND scope = $7 AND COALESCE(token, '') = $8 AND ` + postgresFree,
 		recheck:  renew + `token = $6 AND status = 'done'`,
 		read: `SELECT id, status, COALESCE(fingerprint, ''), COALESCE(token, ''), response,
-  CASE WHEN ` + postgresFree + ` THEN 1 ELSE 0 END, CASE WHEN lease_until IS NULL THEN 0 WHEN lease_until > clock_timestamp() THEN 1 ELSE 2 END
+  CASE WHEN ` + postgresFree + ` THEN 1 ELSE 0 END, CASE WHEN lease_until IS NULL THEN 0 WHEN lease_until > clock_timestamp() THEN 1 ELSE 2 END, 0
 FROM ` + t + ` WHERE idem_key = $1 AND scope = $2 AND (owner = $3 OR token IS NULL) ORDER BY token IS NULL LIMIT 1`,
 		// The row must have been written by this very transaction.
 		save:   save + ` AND xmin = pg_current_xact_id()::xid`,

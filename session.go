@@ -213,6 +213,7 @@ type row struct {
 	response           sql.NullString
 	free               bool // may be taken over: freed, or expired
 	lease              int  // 0 none, 1 running, 2 over
+	fresh              bool // done so lately that it may not be on disk
 }
 
 type execer interface {
@@ -226,17 +227,36 @@ type querier interface {
 // readRow returns the row that stands in the way of op, or nil.
 func readRow(ctx context.Context, q querier, stmt string, op Op) (*row, error) {
 	r := new(row)
-	var free int
+	var free, fresh int
 	err := q.QueryRowContext(ctx, stmt, op.Key, op.Scope, op.Owner).
-		Scan(&r.id, &r.status, &r.fingerprint, &r.token, &r.response, &free, &r.lease)
+		Scan(&r.id, &r.status, &r.fingerprint, &r.token, &r.response, &free, &r.lease, &fresh)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("nebis: read: %w", err)
 	}
-	r.free = free != 0
+	r.free, r.fresh = free != 0, fresh != 0
 	return r, nil
+}
+
+// harden makes sure that a row which was finished a moment ago is on disk before
+// anyone is told of it. InnoDB shows a commit, and lets its locks go, before its
+// log is written; a commit of one's own, later, is answered when all that was
+// seen before is on disk. Nil: the row has gone.
+func (x *session) harden(ctx context.Context, r *row, wait time.Duration) (*row, error) {
+	if r == nil || !r.fresh || x.e.harden == "" {
+		return r, nil
+	}
+	res, err := x.conn.ExecContext(ctx, x.e.boundedTx.to(x.e.harden, max(wait, 0)), r.id, r.token)
+	if err != nil {
+		return nil, fmt.Errorf("nebis: harden: %w", err)
+	}
+	n, err := res.RowsAffected()
+	if n != 1 {
+		r = nil
+	}
+	return r, err
 }
 
 // closeEarly is close for a session whose outcome is looked into on another

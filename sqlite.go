@@ -43,10 +43,10 @@ WHERE id = ? AND token = ? AND status = 'processing'`
 	return &engine{
 		insert: `INSERT INTO ` + t + ` (idem_key, scope, owner, fingerprint, token, status, created_at, updated_at, expires_at)
 VALUES (?, ?, ?, ?, ?, 'processing', ` + sqliteNow + `, ` + sqliteNow + `, ` + sqliteKeep + `) ON CONFLICT DO NOTHING`,
-		takeover: renew + sqliteFree,
+		takeover: renew + `idem_key = ? AND scope = ? AND COALESCE(token, '') = ? AND ` + sqliteFree,
 		recheck:  renew + `token = ? AND status = 'done'`,
 		read: `SELECT id, status, COALESCE(fingerprint, ''), COALESCE(token, ''), response,
-  COALESCE(` + sqliteFree + `, 0), CASE WHEN lease_until IS NULL THEN 0 WHEN lease_until > ` + sqliteNow + ` THEN 1 ELSE 2 END
+  COALESCE(` + sqliteFree + `, 0), CASE WHEN lease_until IS NULL THEN 0 WHEN lease_until > ` + sqliteNow + ` THEN 1 ELSE 2 END, 0
 FROM ` + t + ` WHERE idem_key = ? AND scope = ? AND (owner = ? OR token IS NULL) ORDER BY token IS NULL LIMIT 1`,
 		save:   save,
 		saveTx: save,

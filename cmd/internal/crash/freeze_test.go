@@ -42,8 +42,11 @@ func (p *program) thaw() {
 func hasty() []dbtest.Config {
 	list := databases()
 	for i, c := range list {
-		if c.Kind == dbtest.SQLite {
+		switch c.Kind {
+		case dbtest.SQLite:
 			list[i].Options = "_pragma=journal_mode(WAL)&_pragma=busy_timeout(100)"
+		case dbtest.MySQL:
+			list[i] = c.With("innodb_lock_wait_timeout=1")
 		}
 	}
 	return list

@@ -21,7 +21,7 @@ func TestAConnectionThatBreaksAtAnyPacket(t *testing.T) {
 				t.Parallel()
 				p := newProxied(t, c, nil)
 				n := 1
-				for p.breakAt(n, fault, options(c, 3*time.Second)) {
+				for p.breakAt(n, fault, options(c, time.Second)) {
 					n++
 				}
 				p.audit("packet "+name, n-1)
@@ -95,7 +95,7 @@ func TestADatabaseOutOfReachIsAnErrorAndNothingRuns(t *testing.T) {
 				db, err := openBounded(c, c.Through(p.dsn, addr))
 				p.must(err)
 				defer db.Close()
-				a := try(t.Context(), p.world.store(db, options(c, time.Second)), "k", onward)
+				a := try(t.Context(), p.world.store(db, &nebis.Options{Wait: time.Second}), "k", onward)
 				if a.Happened != no || a.Runs != nil {
 					t.Errorf("Do said %s", encode(a))
 				}

@@ -59,12 +59,12 @@ func (p proxied) set(f dbtest.Fault, match func([]byte) bool) trap {
 //
 // A COMMIT that is never answered ends with the transaction's context on pgx. The
 // other drivers listen to no context while they commit, and Do needs their help
-// to return: readTimeout in the DSN of go-sql-driver (longer than WaitPiece), and
+// to return: readTimeout in the DSN of go-sql-driver (longer than a lock wait), and
 // openBounded for lib/pq. On MariaDB it is needed for less: the save commits, and
 // obeys its context; only the driver's own COMMIT after it, which has nothing
 // left to do, does not.
 func remote() []dbtest.Config {
-	const bound = "readTimeout=2s"
+	const bound = "readTimeout=3s&innodb_lock_wait_timeout=1"
 	return []dbtest.Config{
 		dbtest.Lookup("mariadb").With(bound), dbtest.Lookup("mariadb-interpolate").With(bound),
 		dbtest.Lookup("mysql56").With(bound),
@@ -74,8 +74,8 @@ func remote() []dbtest.Config {
 
 // options are the defaults but for mariadb-interpolate, where the save travels
 // as one text.
-func options(c dbtest.Config, wait time.Duration) *nebis.Options {
-	return &nebis.Options{Wait: wait, WaitPiece: time.Second, CommitWait: wait, Unprepared: c.Name == "mariadb-interpolate"}
+func options(c dbtest.Config, commitWait time.Duration) *nebis.Options {
+	return &nebis.Options{WaitPiece: time.Second, CommitWait: commitWait, Unprepared: c.Name == "mariadb-interpolate"}
 }
 
 // commitPacket matches the packet that commits, once the function is through.

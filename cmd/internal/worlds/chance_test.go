@@ -121,7 +121,7 @@ var (
 )
 
 func (c chance) key(p product, n int) keyPlan {
-	k := keyPlan{op: nebis.Op{Scope: scopeParts[n%3], Owner: ownerParts[n/3%3], Key: keyParts[n/9%4]}}
+	k := keyPlan{old: c.in(3), op: nebis.Op{Scope: scopeParts[n%3], Owner: ownerParts[n/3%3], Key: keyParts[n/9%4]}}
 	switch {
 	case p.microseconds && c.in(6):
 		k.op.Keep = []time.Duration{time.Microsecond, time.Millisecond, 5 * time.Millisecond}[c.IntN(3)]

@@ -26,6 +26,7 @@ type storePlan struct {
 type keyPlan struct {
 	op    nebis.Op // scope, owner, key and keep
 	large bool     // its answers are too large to keep
+	old   bool     // done before, and expired when the world begins
 }
 
 // fleeting keys expire while the world goes on.

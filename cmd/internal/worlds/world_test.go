@@ -98,6 +98,7 @@ func (g *ground) play(t *testing.T, p plan) []string {
 	}
 	w.goroutines = runtime.NumGoroutine()
 	w.open(t)
+	w.age()
 	done := make(chan struct{})
 	go func() { defer close(done); w.run() }()
 	select {
@@ -136,6 +137,16 @@ func (w *world) open(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.dbs, w.stores = append(w.dbs, db), append(w.stores, store)
+	}
+}
+
+// age does the keys that are to be old, and expires them.
+func (w *world) age() {
+	for key, k := range w.plan.keys {
+		if k.old {
+			w.attempt(&callPlan{key: key, script: script{{write, 0}}}, fmt.Sprint("old.", key))
+			w.expire(key, "expires_at = '2001-01-01 00:00:00'", "")
+		}
 	}
 }
 
