@@ -5,9 +5,11 @@ func expiring() []fault {
 	const fresh = "expires_at = clock_timestamp() + $4::bigint * interval '1 microsecond'\nFROM"
 	return []fault{
 		{
-			name:    "takeover without its condition",
-			edits:   []edit{{"postgres.go", "takeover: renew + postgresFree", "takeover: renew + `true`"}},
-			foundBy: []probe{suite("postgres-pgx", "Do/an expired key is a new operation, exactly one of 50 senders"), worlds("postgres", 40)},
+			name: "takeover without its condition",
+			edits: []edit{{"postgres.go",
+				"takeover: renew + `idem_key = $6 AND scope = $7 AND COALESCE(token, '') = $8 AND ` + postgresFree",
+				"takeover: renew + `$6::text || $7::text || $8::text <> '-'`"}},
+			foundBy: []probe{suite("postgres-pgx", "Do/an expired key is a new operation, exactly one of 50 senders")},
 		},
 		{
 			name:    "takeover that keeps expires_at",

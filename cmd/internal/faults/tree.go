@@ -75,13 +75,12 @@ func (t *tree) remove() { os.RemoveAll(filepath.Dir(t.root)) }
 
 // plant applies a fault, runs the tests that should find it, and takes it out
 // again.
-func (t *tree) plant(ctx context.Context, f fault) ([]result, error) {
+func (t *tree) plant(ctx context.Context, f fault) (results []result, err error) {
 	undo, err := t.apply(f)
-	defer undo()
+	defer func() { err = errors.Join(err, undo()) }()
 	if err != nil {
 		return nil, err
 	}
-	var results []result
 	for _, p := range f.foundBy {
 		v, err := t.try(ctx, p)
 		if err != nil {
@@ -94,12 +93,13 @@ func (t *tree) plant(ctx context.Context, f fault) ([]result, error) {
 
 // apply makes the fault's changes. undo takes back those that were made, also
 // after an error.
-func (t *tree) apply(f fault) (undo func(), err error) {
+func (t *tree) apply(f fault) (undo func() error, err error) {
 	originals := map[string][]byte{}
-	undo = func() {
+	undo = func() (err error) {
 		for file, text := range originals {
-			os.WriteFile(file, text, 0o644)
+			err = errors.Join(err, os.WriteFile(file, text, 0o644))
 		}
+		return err
 	}
 	for _, e := range f.edits {
 		file := filepath.Join(t.root, e.file)

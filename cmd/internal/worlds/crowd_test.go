@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -46,7 +47,10 @@ func connect(t *testing.T, c dbtest.Config, dsns [2]string, o *nebis.Options) *c
 // place does the operation, waiting inside the function, with the order
 // written, until finish is closed; started is told.
 func (w *crowd) place(store int, key string, started func(), finish <-chan struct{}) (int64, bool, error) {
-	op := nebis.Op{Scope: "order", Owner: "u1", Key: key, Wait: time.Minute}
+	op := nebis.Op{Scope: "order", Owner: "u1", Key: key}
+	if strings.HasPrefix(key, "slow") {
+		op.Wait = time.Minute
+	}
 	return nebis.Do(w.Context(), w.stores[store], op, func(ctx context.Context, tx *sql.Tx) (int64, error) {
 		id := w.nextID.Add(1)
 		_, err := tx.ExecContext(ctx, fmt.Sprintf("INSERT INTO orders (id, k) VALUES (%d, '%s')", id, key))
