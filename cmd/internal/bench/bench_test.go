@@ -64,6 +64,16 @@ func (m *market) known(b *testing.B) func() string {
 			b.Fatal(err)
 		}
 	}
+	// InnoDB needs a commit for the replay of a row that is younger than ten
+	// seconds; "replay" is of older ones.
+	past := map[nebis.Dialect]string{
+		nebis.MySQL:    "UTC_TIMESTAMP(6) - INTERVAL 1 MINUTE",
+		nebis.Postgres: "clock_timestamp() - interval '1 minute'",
+		nebis.SQLite:   "strftime('%Y-%m-%d %H:%M:%f', 'now', '-1 minute')",
+	}[m.d]
+	if _, err := m.db.Exec("UPDATE idempotency SET updated_at = " + past); err != nil {
+		b.Fatal(err)
+	}
 	var n atomic.Int64
 	return func() string { return keys[int(n.Add(1))%len(keys)] }
 }
