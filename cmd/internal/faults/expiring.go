@@ -9,7 +9,14 @@ func expiring() []fault {
 			edits: []edit{{"postgres.go",
 				"takeover: renew + `idem_key = $6 AND scope = $7 AND COALESCE(token, '') = $8 AND ` + postgresFree",
 				"takeover: renew + `$6::text || $7::text || $8::text <> '-'`"}},
-			foundBy: []probe{suite("postgres-pgx", "Do/an expired key is a new operation, exactly one of 50 senders")},
+			foundBy: []probe{suite("postgres-pgx", "Do/an expired key is a new operation, exactly one of 50 senders"), worlds("postgres", 40)},
+		},
+		{
+			name: "takeover of whatever row has the id now (SQLite gives ids again)",
+			edits: []edit{{"sqlite.go",
+				"takeover: renew + `idem_key = ? AND scope = ? AND COALESCE(token, '') = ? AND ` + sqliteFree",
+				"takeover: renew + `? || ? || ? <> '-' AND ` + sqliteFree"}},
+			foundBy: []probe{test("worlds", "TestATakeoverLeavesTheRowOfAnotherKeyAlone/sqlite-modernc")},
 		},
 		{
 			name:    "takeover that keeps expires_at",

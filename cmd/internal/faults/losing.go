@@ -53,9 +53,9 @@ func losing() []fault {
 			foundBy: []probe{worlds("mysql56", 20)},
 		},
 		{
-			name:    "a connection is kept when the transaction fails",
-			edits:   []edit{{"session.go", "\tx.closeConn()\n\tif x.s.d", "\tif !x.broken {\n\t\tx.closeConn()\n\t}\n\tif x.s.d"}},
-			foundBy: []probe{worlds("postgres", 40)},
+			name:    "the connection is kept when the function panics",
+			edits:   []edit{{"do.go", "defer x.close()\n\tc.ev.Waited", "defer func() {\n\t\tif v := recover(); v != nil {\n\t\t\tpanic(v)\n\t\t}\n\t\tx.close()\n\t}()\n\tc.ev.Waited"}},
+			foundBy: []probe{worlds("mariadb", 40)},
 		},
 	}
 }

@@ -29,6 +29,11 @@ func waiting() []fault {
 			foundBy: []probe{worlds("mariadb", 40)},
 		},
 		{
+			name:    "duplicates wait by the insert itself, and new keys beside theirs behind them (InnoDB)",
+			edits:   []edit{{"claim.go", "seen == nil && e != nil && e.await != \"\"", "seen == nil && e != nil && e.await == \"-\""}},
+			foundBy: []probe{test("worlds", "TestOtherKeysAreDoneWhileManyDuplicatesOfSlowKeysWait/mysql56")},
+		},
+		{
 			name:    "Purge takes a connection before its turn (SQLite)",
 			edits:   []edit{{"store.go", "\tif s.d == SQLite { // its turn before a connection, as in begin\n", "\tearly, _ := s.db.Conn(ctx)\n\tdefer early.Close()\n\tif s.d == SQLite {\n"}},
 			foundBy: []probe{worlds("sqlite-modernc", 60)},

@@ -14,7 +14,7 @@ import (
 // What has to be true when a world has come to rest.
 
 // patience bounds each wait for something that must come by itself.
-const patience = 30 * time.Second
+const patience = 20 * time.Second
 
 func eventually(f func() bool) bool {
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(time.Millisecond) {
