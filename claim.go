@@ -195,10 +195,8 @@ func (c *call) await(ctx context.Context, e *engine, wait time.Duration) {
 		return
 	}
 	defer tx.Rollback()
-	rows, err := tx.QueryContext(ctx, e.boundedTx.to(e.await, wait), c.op.Key, c.op.Scope, c.op.Owner)
-	if err == nil {
-		rows.Close()
-	}
+	var id int64
+	_ = tx.QueryRowContext(ctx, e.boundedTx.to(e.await, wait), c.op.Key, c.op.Scope, c.op.Owner).Scan(&id)
 }
 
 func (c *call) claim(e *engine, token string, seen *row) (string, []any) {
