@@ -26,7 +26,7 @@ func committing() []fault {
 		{
 			name:    "the save is not looked at: rows affected are ignored",
 			edits:   []edit{{"session.go", "if err == nil && n != 1 {", "if err == nil && n > 1 {"}},
-			foundBy: []probe{suite("postgres-pgx", "Do/notices a COMMIT by hand"), worlds("postgres", 40)},
+			foundBy: []probe{suite("postgres-pgx", "Do/notices a COMMIT by hand"), worlds("postgres", 120)},
 		},
 		{
 			name:    "what a function wrote before its error is committed",
@@ -36,7 +36,7 @@ func committing() []fault {
 		{
 			name:    "DoTx leaves in place what a function wrote before its error",
 			edits:   []edit{{"dotx.go", "if gone := g.undo(ctx); gone != nil {\n\t\t\treturn fmt.Errorf(\"%w: %w\", ErrTxGone, err)", "if gone := ctx.Err(); gone != nil {\n\t\t\treturn fmt.Errorf(\"%w: %w\", ErrTxGone, err)"}},
-			foundBy: []probe{suite("sqlite-modernc", "DoTx/a function that fails leaves the caller's work alone"), worlds("postgres", 40)},
+			foundBy: []probe{suite("sqlite-modernc", "DoTx/a function that fails leaves the caller's work alone"), worlds("postgres", 120)},
 		},
 	}
 }

@@ -9,7 +9,7 @@ func expiring() []fault {
 			edits: []edit{{"postgres.go",
 				"takeover: renew + `idem_key = $6 AND scope = $7 AND COALESCE(token, '') = $8 AND ` + postgresFree",
 				"takeover: renew + `$6::text || $7::text || $8::text <> '-'`"}},
-			foundBy: []probe{suite("postgres-pgx", "Do/an expired key is a new operation, exactly one of 50 senders"), worlds("postgres", 40)},
+			foundBy: []probe{suite("postgres-pgx", "Do/an expired key is a new operation, exactly one of 50 senders"), worlds("postgres", 120)},
 		},
 		{
 			name: "takeover of whatever row has the id now (SQLite gives ids again)",
@@ -21,12 +21,12 @@ func expiring() []fault {
 		{
 			name:    "takeover that keeps expires_at",
 			edits:   []edit{{"postgres.go", fresh, "expires_at = COALESCE(expires_at, clock_timestamp() + $4::bigint * interval '1 microsecond')\nFROM"}},
-			foundBy: []probe{suite("postgres-pgx", "Do/an expired key is a new operation, exactly one of 50 senders"), worlds("postgres", 40)},
+			foundBy: []probe{suite("postgres-pgx", "Do/an expired key is a new operation, exactly one of 50 senders"), worlds("postgres", 120)},
 		},
 		{
 			name:    "takeover that keeps the fingerprint",
 			edits:   []edit{{"mysql.go", "SET owner = ?, fingerprint = ?, token", "SET owner = ?, fingerprint = COALESCE(fingerprint, ?), token"}},
-			foundBy: []probe{suite("mariadb", "Do/an expired key whose new run fails is tried by the next"), worlds("mariadb", 60)},
+			foundBy: []probe{suite("mariadb", "Do/an expired key whose new run fails is tried by the next"), worlds("mariadb", 80)},
 		},
 		{
 			name:    "rows in processing expire",

@@ -7,22 +7,22 @@ func losing() []fault {
 		{
 			name:    "DDL inside the function reported as success (MySQL)",
 			edits:   []edit{{"mysql.go", "if strict {", "if strict && false {"}},
-			foundBy: []probe{suite("mysql56", "Do/notices DDL that commits"), worlds("mysql56", 60)},
+			foundBy: []probe{suite("mysql56", "Do/notices DDL that commits"), worlds("mysql56", 80)},
 		},
 		{
 			name:    "DDL inside the function reported as success (MariaDB)",
 			edits:   []edit{{"mysql.go", "RELEASE SAVEPOINT nebis;\n` + strings", "` + strings"}},
-			foundBy: []probe{suite("mariadb", "Do/notices DDL that commits"), worlds("mariadb", 60)},
+			foundBy: []probe{suite("mariadb", "Do/notices DDL that commits"), worlds("mariadb", 80)},
 		},
 		{
 			name:    "COMMIT by hand reported as success (PostgreSQL)",
 			edits:   []edit{{"postgres.go", "AND xmin = pg_current_xact_id()::xid", ""}},
-			foundBy: []probe{suite("postgres-pgx", "Do/notices a COMMIT by hand"), worlds("postgres", 60)},
+			foundBy: []probe{suite("postgres-pgx", "Do/notices a COMMIT by hand"), worlds("postgres", 120)},
 		},
 		{
 			name:    "COMMIT by hand reported as success (SQLite)",
 			edits:   []edit{{"sqlite.go", "\t\tafter:  `SAVEPOINT nebis`,\n\t\tbefore: `RELEASE SAVEPOINT nebis`,\n", ""}},
-			foundBy: []probe{suite("sqlite-modernc", "Do/notices a COMMIT by hand"), worlds("sqlite-modernc", 60)},
+			foundBy: []probe{suite("sqlite-modernc", "Do/notices a COMMIT by hand"), worlds("sqlite-modernc", 80)},
 		},
 		{
 			name: "swallowed deadlock reported as success (MariaDB)",
@@ -55,7 +55,7 @@ func losing() []fault {
 		{
 			name:    "the connection is kept when the function panics",
 			edits:   []edit{{"do.go", "defer x.close()\n\tc.ev.Waited", "defer func() {\n\t\tif v := recover(); v != nil {\n\t\t\tpanic(v)\n\t\t}\n\t\tx.close()\n\t}()\n\tc.ev.Waited"}},
-			foundBy: []probe{worlds("mariadb", 40)},
+			foundBy: []probe{test("worlds", "TestNoConnectionIsKeptHoweverTheFunctionEnds/mariadb")},
 		},
 	}
 }

@@ -63,9 +63,9 @@ type mood struct {
 }
 
 func (c chance) mood(p product) mood {
-	m := mood{keys: 1 + c.IntN(3), most: 30, slow: time.Millisecond, spread: c.upTo(5 * time.Millisecond)}
+	m := mood{keys: 1 + c.IntN(5), most: 30, slow: time.Millisecond, spread: c.upTo(5 * time.Millisecond)}
 	m.bad = []int{0, 2, 4, 20}[c.IntN(4)]
-	m.evil = []int{0, 0, 5, 20}[c.IntN(4)]
+	m.evil = []int{0, 0, 3, 10}[c.IntN(4)]
 	m.impatient = []int{0, 0, 3, 10}[c.IntN(4)]
 	m.tx = []int{0, 0, 2, 5}[c.IntN(4)]
 	m.beside = []int{0, 0, 3, 10}[c.IntN(4)]

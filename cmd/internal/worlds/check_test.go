@@ -174,7 +174,7 @@ func (j *judge) handed(key int) bool {
 // strictest level of PostgreSQL) refused.
 func (j *judge) undecided(rec *record) string {
 	switch {
-	case j.short(rec):
+	case j.short(rec), rec.run != nil && (rec.run.handed != 0 || rec.run.lost):
 		return ""
 	case errors.Is(rec.err, nebis.ErrNotCommitted) && j.p.errorsAbort && j.serializable(rec.plan.store):
 		return ""
