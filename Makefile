@@ -6,6 +6,7 @@
 GO ?= go
 BENCH ?= .
 COUNT ?= 1
+BENCHTIME ?= 3s
 LINT := $(CURDIR)/bin/golangci-lint-v2.15.0
 WITH := bin/with
 SHELL := /bin/bash
@@ -29,7 +30,7 @@ lint: $(LINT)
 # One package after the other (-p 1), so that none slows another down. Ends with
 # the ratios; COUNT=5 makes them medians of five.
 bench: setup with
-	set -o pipefail; $(WITH) -- $(GO) test -p 1 -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) -timeout 60m \
+	set -o pipefail; $(WITH) -- $(GO) test -p 1 -run '^$$' -bench '$(BENCH)' -benchmem -benchtime $(BENCHTIME) -count $(COUNT) -timeout 60m \
 		$$(grep -rl --include='*_test.go' '^func Benchmark' . | xargs -n1 dirname | sort -u) \
 		| $(GO) run ./cmd/internal/bench/table
 

@@ -41,6 +41,31 @@ func (c *call) key() flightKey { return flightKey{c.op.Scope, c.op.Owner, c.op.K
 // left is what is left of the wait.
 func (c *call) left() time.Duration { return time.Until(c.deadline) }
 
+// lookFirst returns the row of a key that this process has seen done, if it
+// still is. Whatever else it finds, errors too, is left to the claim.
+func (c *call) lookFirst(ctx context.Context) *row {
+	e, pre := c.s.eng.Load(), c.s.pre.Load()
+	if pre == nil || !c.s.done.has(c.key()) {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, max(c.left(), time.Second))
+	defer cancel()
+	var r *row
+	var err error
+	if pre.read == nil {
+		r, err = readRow(ctx, c.s.db, e.read, c.op)
+	} else {
+		r, err = scanRow(pre.read.QueryRowContext(ctx, c.op.Key, c.op.Scope, c.op.Owner))
+	}
+	if err != nil || r == nil || r.status != "done" || r.free {
+		return nil
+	}
+	if r, err = e.hardened(ctx, c.s.db, r, c.left()); err != nil {
+		return nil
+	}
+	return r
+}
+
 // acquire claims the key for token: a session that holds it, or the row that
 // has been there before, or an error. A row that has the token own is returned
 // whatever its state: the caller's own commit is what it looks for.
@@ -164,7 +189,7 @@ func (c *call) try(ctx context.Context, token string, seen *row, n int) (*sessio
 		x.broken = true
 		return nil, nil, fmt.Errorf("%w (claim: %w)", err, lost.plain())
 	}
-	if r, err = x.harden(ctx, r, c.left()); err != nil {
+	if r, err = x.e.hardened(ctx, x.conn, r, c.left()); err != nil {
 		r, lost = nil, lostClaim{err, c.op}
 	}
 	return nil, r, lost

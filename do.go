@@ -97,6 +97,7 @@ func (s *Store) do(ctx context.Context, op Op, fn func(context.Context, *sql.Tx)
 	if r, ran, err = c.lead(ctx, fn); err != nil {
 		return nil, false, err
 	}
+	s.done.add(c.key())
 	if ran {
 		return nil, false, nil
 	}
@@ -107,9 +108,11 @@ func (s *Store) do(ctx context.Context, op Op, fn func(context.Context, *sql.Tx)
 
 // lead does the operation, or finds the row of the one who did.
 func (c *call) lead(ctx context.Context, fn func(context.Context, *sql.Tx) ([]byte, error)) (r *row, ran bool, err error) {
-	x, r, err := c.acquire(ctx, c.token, "")
-	if err != nil {
-		return nil, false, err
+	var x *session
+	if r = c.lookFirst(ctx); r == nil {
+		if x, r, err = c.acquire(ctx, c.token, ""); err != nil {
+			return nil, false, err
+		}
 	}
 	if x == nil && c.op.Recheck != nil && r.status == "done" && sameAsk(r.fingerprint, c.op.Fingerprint) {
 		if x, r, err = c.recheck(ctx, r); err != nil {

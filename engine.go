@@ -43,9 +43,9 @@ func (s *Store) detect(ctx context.Context, q querier) (*engine, error) {
 	return e, nil
 }
 
-// prepared are the statements that every first run sends, prepared once per
-// connection. A nil one is sent as text.
-type prepared struct{ insert, after, before, save *sql.Stmt }
+// prepared are the statements that every first run or replay sends, prepared
+// once per connection. A nil one is sent as text.
+type prepared struct{ insert, after, before, save, read *sql.Stmt }
 
 // ready makes sure, before a connection is taken, that the engine is known and
 // its statements are prepared.
@@ -72,7 +72,7 @@ func (s *Store) prepare(ctx context.Context, e *engine) (*prepared, error) {
 	if s.o.Unprepared || s.d == Postgres {
 		return p, nil
 	}
-	want := map[**sql.Stmt]string{&p.insert: e.first, &p.save: e.save}
+	want := map[**sql.Stmt]string{&p.insert: e.first, &p.save: e.save, &p.read: e.read}
 	if s.d == SQLite { // MySQL cannot prepare savepoints
 		want[&p.after], want[&p.before] = e.after, e.before
 	}
@@ -87,7 +87,7 @@ func (s *Store) prepare(ctx context.Context, e *engine) (*prepared, error) {
 }
 
 func (p *prepared) close() {
-	for _, stmt := range []*sql.Stmt{p.insert, p.after, p.before, p.save} {
+	for _, stmt := range []*sql.Stmt{p.insert, p.after, p.before, p.save, p.read} {
 		if stmt != nil {
 			stmt.Close()
 		}

@@ -226,10 +226,13 @@ type querier interface {
 
 // readRow returns the row that stands in the way of op, or nil.
 func readRow(ctx context.Context, q querier, stmt string, op Op) (*row, error) {
+	return scanRow(q.QueryRowContext(ctx, stmt, op.Key, op.Scope, op.Owner))
+}
+
+func scanRow(answer *sql.Row) (*row, error) {
 	r := new(row)
 	var free, fresh int
-	err := q.QueryRowContext(ctx, stmt, op.Key, op.Scope, op.Owner).
-		Scan(&r.id, &r.status, &r.fingerprint, &r.token, &r.response, &free, &r.lease, &fresh)
+	err := answer.Scan(&r.id, &r.status, &r.fingerprint, &r.token, &r.response, &free, &r.lease, &fresh)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}
@@ -240,15 +243,15 @@ func readRow(ctx context.Context, q querier, stmt string, op Op) (*row, error) {
 	return r, nil
 }
 
-// harden makes sure that a row which was finished a moment ago is on disk before
-// anyone is told of it. InnoDB shows a commit, and lets its locks go, before its
-// log is written; a commit of one's own, later, is answered when all that was
-// seen before is on disk. Nil: the row has gone.
-func (x *session) harden(ctx context.Context, r *row, wait time.Duration) (*row, error) {
-	if r == nil || !r.fresh || x.e.harden == "" {
+// hardened makes sure that a row which was finished a moment ago is on disk
+// before anyone is told of it. InnoDB shows a commit, and lets its locks go,
+// before its log is written; a commit of one's own, later, is answered when all
+// that was seen before is on disk. Nil: the row has gone.
+func (e *engine) hardened(ctx context.Context, q execer, r *row, wait time.Duration) (*row, error) {
+	if r == nil || !r.fresh || e.harden == "" {
 		return r, nil
 	}
-	res, err := x.conn.ExecContext(ctx, x.e.boundedTx.to(x.e.harden, max(wait, 0)), r.id, r.token)
+	res, err := q.ExecContext(ctx, e.boundedTx.to(e.harden, max(wait, 0)), r.id, r.token)
 	if err != nil {
 		return nil, fmt.Errorf("nebis: harden: %w", err)
 	}

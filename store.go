@@ -88,6 +88,7 @@ type Store struct {
 	fs   flights
 	wait chan struct{} // a place for each connection that waits for a key
 	one  chan struct{} // the place of the one writer, first come first served
+	done *recent
 }
 
 // New returns a Store. It sends nothing to the database; Migrate makes the
@@ -113,6 +114,7 @@ func New(db *sql.DB, d Dialect, o *Options) (*Store, error) {
 	}
 	s.wait = make(chan struct{}, s.o.MaxWaitingConns)
 	s.one = make(chan struct{}, 1)
+	s.done = newRecent()
 	return s, nil
 }
 

@@ -13,7 +13,10 @@ import (
 	"strconv"
 )
 
-var line = regexp.MustCompile(`^BenchmarkOrder/([^/]+)/(\d+)/(\w+?)(?:-\d+)?\s+\d+\s+([0-9.]+) ns/op`)
+var (
+	line   = regexp.MustCompile(`^BenchmarkOrder/([^/]+)/(\d+?)(?:-\d+)?\s`)
+	metric = regexp.MustCompile(`([0-9.e+]+) (\w+)-ns\b`)
+)
 
 type place struct{ database, clients string }
 
@@ -37,8 +40,11 @@ func read(r io.Reader, echo io.Writer) (order []place, rates map[place]map[strin
 			rates[p] = map[string][]float64{}
 			order = append(order, p)
 		}
-		ns, _ := strconv.ParseFloat(m[4], 64)
-		rates[p][m[3]] = append(rates[p][m[3]], 1e9/ns)
+		for _, v := range metric.FindAllStringSubmatch(in.Text(), -1) {
+			if ns, err := strconv.ParseFloat(v[1], 64); err == nil {
+				rates[p][v[2]] = append(rates[p][v[2]], 1e9/ns)
+			}
+		}
 	}
 	return order, rates
 }
