@@ -3,8 +3,11 @@ package nebishttp
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"html/template"
 	"net/http"
+	"net/url"
+	"strings"
 )
 
 // Field returns the hidden input that gives a form its key, a new one each time,
@@ -20,17 +23,35 @@ func Field(w http.ResponseWriter, r *http.Request) template.HTML {
 }
 
 // FieldKey is [Field] with a key of the server's own, for what must happen once
-// however many pages are open: made from a basket's id and version, say. A key
-// that is too long or has other characters than ! to ~ is replaced by its SHA-256.
+// however many pages are open: a [BusinessKey] made from a basket's id and version,
+// say. A key that is too long or has other characters than ! to ~ is replaced by its SHA-256.
 func FieldKey(w http.ResponseWriter, _ *http.Request, key string) template.HTML {
-	if key == "" || checkKey(key) != nil {
-		sum := sha256.Sum256([]byte(key))
-		key = hex.EncodeToString(sum[:])
-	}
 	w.Header().Set("Cache-Control", "no-store")
 	// Without autocomplete="off" Firefox puts the old key back on reload.
 	return template.HTML(`<input type="hidden" name="` + keyField + `" value="` +
-		template.HTMLEscapeString(key) + `" autocomplete="off">`)
+		template.HTMLEscapeString(fitting(key)) + `" autocomplete="off">`)
+}
+
+// BusinessKey makes a key of what must happen once: the order of version 3 of
+// basket 17 is BusinessKey("basket", 17, 3), in however many tabs the basket is
+// open. Parts are written as fmt.Sprint does, and kept apart whatever is in them.
+// For [FieldKey], and for [WithKey] in a middleware outside of ours.
+func BusinessKey(parts ...any) string {
+	words := make([]string, len(parts))
+	for i, part := range parts {
+		words[i] = url.QueryEscape(fmt.Sprint(part))
+	}
+	return fitting(strings.Join(words, ":"))
+}
+
+// fitting is key, or its SHA-256 where it is too long or has other characters
+// than a key may have.
+func fitting(key string) string {
+	if key != "" && checkKey(key) == nil {
+		return key
+	}
+	sum := sha256.Sum256([]byte(key))
+	return hex.EncodeToString(sum[:])
 }
 
 // SeeOther answers a form with 303 See Other: the browser GETs url, and reloading

@@ -13,7 +13,7 @@ type page struct{ Title, Text string }
 var pages = map[string]map[string]page{
 	"en": {
 		"in-progress":     {"Still being processed", "We have received this and are working on it. Wait a moment, then reload this page and let the browser send the form again: it will not be done twice."},
-		"mismatch":        {"This form has been used", "This form was sent before with other contents, and that was carried out. To send something new, open the form again."},
+		"mismatch":        {"This form has been used", "This form was sent before with other contents, and that was carried out. To send this as well, press the button or open the form again."},
 		"key-missing":     {"Please open the form again", "The form came without its number, so it could not be protected against being sent twice. Nothing was done. Go back, reload the page and send it again."},
 		"key-malformed":   {"Please open the form again", "The number that protects this form against being sent twice is damaged. Nothing was done. Go back, reload the page and send it again."},
 		"body-unreadable": {"The form did not arrive whole", "Nothing was done. Please send it again."},
@@ -27,7 +27,7 @@ var pages = map[string]map[string]page{
 	},
 	"zh": {
 		"in-progress":     {"正在处理", "我们已收到您的提交，正在处理。请稍候再刷新本页，并允许浏览器重新提交表单：不会重复执行。"},
-		"mismatch":        {"此表单已使用过", "这张表单之前已用不同的内容提交，并已处理。如需提交新的内容，请重新打开表单。"},
+		"mismatch":        {"此表单已使用过", "这张表单之前已用不同的内容提交，并已处理。如果确实要再提交这一次，请点下面的按钮，或重新打开表单。"},
 		"key-missing":     {"请重新打开表单", "表单缺少防止重复提交的编号，未做任何操作。请返回并刷新页面，然后重新提交。"},
 		"key-malformed":   {"请重新打开表单", "表单中防止重复提交的编号已损坏，未做任何操作。请返回并刷新页面，然后重新提交。"},
 		"body-unreadable": {"表单没有完整送达", "未做任何操作，请重新提交。"},
@@ -41,19 +41,23 @@ var pages = map[string]map[string]page{
 	},
 }
 
-// link is how a page names the place of the result.
-var link = map[string]string{"en": "See the result", "zh": "查看结果"}
+// How a page names the place of the result, and the button that sends the form
+// again.
+var (
+	link   = map[string]string{"en": "See the first result", "zh": "查看第一次的结果"}
+	asANew = map[string]string{"en": "Send this as a new one", "zh": "作为新的一次提交"}
+)
 
 var pageTemplate = template.Must(template.New("page").Parse(`<!doctype html>
 <html lang="{{.Lang}}">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{{.Title}}</title>
-<style>body{font:1.1em/1.6 system-ui,sans-serif;max-width:34em;margin:15vh auto;padding:0 1em}h1{font-size:1.5em}</style>
+<style>body{font:1.1em/1.6 system-ui,sans-serif;max-width:34em;margin:15vh auto;padding:0 1em}h1{font-size:1.5em}button{font:inherit;padding:.3em 1em}</style>
 <h1>{{.Title}}</h1>
 <p>{{.Text}}</p>
 {{with .Location}}<p><a href="{{.}}">{{$.Link}}</a></p>
-{{end}}`))
+{{end}}{{.Again}}`))
 
 func writePage(w http.ResponseWriter, r *http.Request, p Problem) {
 	lang := language(r.Header["Accept-Language"])
@@ -61,11 +65,13 @@ func writePage(w http.ResponseWriter, r *http.Request, p Problem) {
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Content-Language", lang)
 	h.Add("Vary", "Accept-Language")
+	form := p.Again(w, r, asANew[lang])
 	w.WriteHeader(p.Status)
 	_ = pageTemplate.Execute(w, struct {
 		page
 		Lang, Location, Link string
-	}{pages[lang][p.name], lang, p.Location, link[lang]})
+		Again                template.HTML
+	}{pages[lang][p.name], lang, p.Location, link[lang], form})
 }
 
 // language returns the language of ours that the client likes best.

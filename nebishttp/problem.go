@@ -38,6 +38,7 @@ type Problem struct {
 	RetryAfter int    `json:"-"` // seconds; 0: not to be sent again by a program
 	Location   string `json:"-"` // of the result, where it is known
 	name       string
+	again      *again // for Again
 }
 
 func newProblem(status int, name, outcome string, retry int, title, detail string) Problem {

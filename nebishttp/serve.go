@@ -27,7 +27,7 @@ func (rt *route) serve(w http.ResponseWriter, r *http.Request, h handler) {
 	}
 	switch {
 	case err != nil:
-		rt.m.problem(w, r, refusal(err))
+		rt.m.problem(w, r, refusal(err).asNew(q))
 	case q.key == "":
 		rt.plain(w, q, h)
 	default:
@@ -68,7 +68,7 @@ func refusal(err error) Problem {
 func (rt *route) once(w http.ResponseWriter, q *request, owner string, h handler) {
 	ctx, cancel := rt.detach(q.r)
 	defer cancel()
-	x := &run{rt: rt, q: q, h: h, outer: w.Header().Clone()}
+	x := &run{rt: rt, q: q, owner: owner, h: h, outer: w.Header().Clone()}
 	ended := false
 	defer func() {
 		if !ended { // http.ErrAbortHandler: rolled back by now, and on its way out
@@ -89,6 +89,23 @@ func (rt *route) once(w http.ResponseWriter, q *request, owner string, h handler
 	default:
 		x.answer.send(w, statusCreated)
 	}
+}
+
+// errLook: the operation was only looked for.
+var errLook = errors.New("nebishttp: not to be run")
+
+// first finds where the first result of the request's key is, whatever that
+// asked for. The owner is the same.
+func (rt *route) first(q *request, owner string) string {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(q.r.Context()), grace)
+	defer cancel()
+	op := rt.op(q, owner)
+	op.Fingerprint, op.Recheck, op.Wait = "", nil, -1
+	rec, _, err := nebis.Do(ctx, rt.m.store, op, func(context.Context, *sql.Tx) (record, error) { return record{}, errLook })
+	if err != nil {
+		return ""
+	}
+	return rec.header.Get("Location")
 }
 
 // plain runs the handler in a transaction that nothing remembers.
@@ -127,6 +144,7 @@ func (rt *route) replay(w http.ResponseWriter, r *http.Request, rec record) {
 type run struct {
 	rt     *route
 	q      *request
+	owner  string // with a key
 	h      handler
 	outer  http.Header // as the middlewares outside had set it
 	answer answer
@@ -230,10 +248,13 @@ func (x *run) trouble(w http.ResponseWriter, err error) {
 	if x.q.key == "" {
 		p = x.keyless(err)
 	}
+	if p.name == mismatch.name {
+		p.Location = x.rt.first(x.q, x.owner)
+	}
 	if p.Status == http.StatusServiceUnavailable || p.name == unknown.name {
 		x.rt.log(x.q.r, "nebishttp: "+p.Title, err)
 	}
-	x.rt.m.problem(w, x.q.r, p)
+	x.rt.m.problem(w, x.q.r, p.asNew(x.q))
 }
 
 // keyless says what a failed transaction means where no key makes it safe to send
