@@ -114,7 +114,7 @@ func TestNoWriteAndNoAPIAnswerSetsACookie(t *testing.T) {
 			t.Errorf("GET %s sets %q", path, got)
 		}
 	}
-	c.cookie = "shop_visitor=ann"
+	c = visitor(t, openShop(t, dburltest.SQLite(t)))
 	if got := c.get("/").header.Values("Set-Cookie"); len(got) > 0 {
 		t.Errorf("a known visitor gets %q", got)
 	}

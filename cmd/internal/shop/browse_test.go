@@ -21,6 +21,8 @@ func TestBrowser(t *testing.T) {
 		{"Back, edit and submit is a clear answer", backEditAndSubmit},
 		{"without scripts a double click is one order", doubleClickNoScripts},
 		{"a refused form can be corrected", correctForm},
+		{"an edited form leads to the first result and can be ordered as well", orderAsWell},
+		{"two tabs of one basket are one order", twoTabsOfABasket},
 		{"the page of orders keeps itself up to date", liveOrders},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.test(visit(t, b)) })
@@ -62,6 +64,26 @@ func backEditAndSubmit(v tab) {
 	v.do(set("#guarded-delay", "0"), click("#guarded button"), result("Ordered."),
 		back(), set("#guarded-qty", "2"), click("#guarded button"), shown("^/orders$", "has been used"),
 		until(`document.querySelector('a.button[href="/goods/tea"]')`))
+	v.wantOrders(1)
+}
+
+func orderAsWell(v tab) {
+	v.do(set("#guarded-delay", "0"), click("#guarded button"), result("Ordered."),
+		back(), set("#guarded-qty", "2"), click("#guarded button"), shown("^/orders$", "has been used"),
+		until(`document.querySelector('a.button[href="/orders/1"]')`), click(".anew button"), result("Ordered."))
+	v.wantOrders(2)
+	v.do(open(v.base+"/orders"), until(`document.querySelector(".flash")?.textContent.includes("order 2 is in")`))
+}
+
+func twoTabsOfABasket(v tab) {
+	other, closeTab := chromedp.NewContext(v.ctx)
+	v.t.Cleanup(closeTab)
+	w := v
+	w.ctx = other
+	v.do(open(v.base+"/basket"), click("#more"), until(`!document.querySelector("#order button").disabled`), painted)
+	w.do(open(v.base + "/basket"))
+	v.do(click("#order button"), result("Ordered."))
+	w.do(click("#order button"), result("Sent twice. Happened once."))
 	v.wantOrders(1)
 }
 

@@ -63,7 +63,7 @@ func visit(t *testing.T, browser context.Context) tab {
 	ctx, closeTab := chromedp.NewContext(browser)
 	t.Cleanup(closeTab)
 	v := tab{t, ctx, s, c}
-	v.do(open(c.base + "/goods/tea"))
+	v.do(open(c.base), open(c.base+"/goods/tea")) // the first page sets the cookies
 	return v
 }
 

@@ -15,6 +15,7 @@ type dialect struct {
 	tables    []string // make the tables that are missing
 	addGoods  string   // code, stock: unless the code is there already
 	addPoints string   // visitor, points: a new row or more points
+	addBasket string   // visitor: an empty basket, unless there is one
 	dollars   bool     // arguments are $1, $2, …
 	returning bool     // the new id comes by RETURNING, not from the driver
 }
@@ -47,8 +48,15 @@ var mySQL = dialect{
 			visitor VARBINARY(128) NOT NULL PRIMARY KEY,
 			points  BIGINT NOT NULL
 		) ENGINE=InnoDB`,
+		`CREATE TABLE IF NOT EXISTS nebis_demo_baskets (
+			visitor VARBINARY(128) NOT NULL PRIMARY KEY,
+			number  INT NOT NULL,
+			version INT NOT NULL,
+			qty     INT NOT NULL
+		) ENGINE=InnoDB`,
 	},
 	addGoods:  `INSERT IGNORE INTO nebis_demo_goods (code, stock) VALUES (?, ?)`,
+	addBasket: `INSERT IGNORE INTO nebis_demo_baskets (visitor, number, version, qty) VALUES (?, 1, 0, 0)`,
 	addPoints: `INSERT INTO nebis_demo_points (visitor, points) VALUES (?, ?) ON DUPLICATE KEY UPDATE points = points + VALUES(points)`,
 }
 
@@ -77,8 +85,15 @@ var postgres = dialect{
 			visitor TEXT COLLATE "C" PRIMARY KEY,
 			points  BIGINT NOT NULL
 		);
+		CREATE TABLE IF NOT EXISTS nebis_demo_baskets (
+			visitor TEXT COLLATE "C" PRIMARY KEY,
+			number  INT NOT NULL,
+			version INT NOT NULL,
+			qty     INT NOT NULL
+		);
 	END $$`},
 	addGoods:  `INSERT INTO nebis_demo_goods (code, stock) VALUES (?, ?) ON CONFLICT (code) DO NOTHING`,
+	addBasket: `INSERT INTO nebis_demo_baskets (visitor, number, version, qty) VALUES (?, 1, 0, 0) ON CONFLICT (visitor) DO NOTHING`,
 	addPoints: `INSERT INTO nebis_demo_points AS p (visitor, points) VALUES (?, ?) ON CONFLICT (visitor) DO UPDATE SET points = p.points + excluded.points`,
 	dollars:   true,
 	returning: true,
@@ -106,8 +121,15 @@ var sqlite = dialect{
 			visitor TEXT NOT NULL PRIMARY KEY,
 			points  INTEGER NOT NULL
 		)`,
+		`CREATE TABLE IF NOT EXISTS nebis_demo_baskets (
+			visitor TEXT NOT NULL PRIMARY KEY,
+			number  INTEGER NOT NULL,
+			version INTEGER NOT NULL,
+			qty     INTEGER NOT NULL
+		)`,
 	},
 	addGoods:  `INSERT INTO nebis_demo_goods (code, stock) VALUES (?, ?) ON CONFLICT (code) DO NOTHING`,
+	addBasket: `INSERT INTO nebis_demo_baskets (visitor, number, version, qty) VALUES (?, 1, 0, 0) ON CONFLICT (visitor) DO NOTHING`,
 	addPoints: `INSERT INTO nebis_demo_points AS p (visitor, points) VALUES (?, ?) ON CONFLICT (visitor) DO UPDATE SET points = p.points + excluded.points`,
 }
 

@@ -34,7 +34,8 @@ func (s *Shop) answer(w http.ResponseWriter, r *http.Request, p nebishttp.Proble
 	if _, ok := texts[name+"_title"]; !ok {
 		name = "broken"
 	}
-	s.message(w, r, p.Status, name, name+"_say")
+	data := message{First: p.Location, Again: p.Again(w, r, say(langOf(r), "send_as_new"))}
+	s.leadOn(w, r, p.Status, name, data, name+"_say")
 }
 
 // noSuchAPI answers for programs what noSuchPage answers for people.

@@ -1,6 +1,7 @@
 package shop
 
 import (
+	"html/template"
 	"net/http"
 	"net/url"
 	"strings"
@@ -8,15 +9,21 @@ import (
 
 // message is a page that says one thing: sold out, gone wrong, not there.
 type message struct {
-	Say  []string
-	Back string // the form that this came from
+	Say   []string
+	Back  string        // the form that this came from
+	First string        // the first result, where it is known
+	Again template.HTML // sends what was refused as a new order
 }
 
 // message renders a page out of the texts <name>_title and says.
 func (s *Shop) message(w http.ResponseWriter, r *http.Request, status int, name string, says ...string) {
+	s.leadOn(w, r, status, name, message{}, says...)
+}
+
+// leadOn is message with ways on.
+func (s *Shop) leadOn(w http.ResponseWriter, r *http.Request, status int, name string, data message, says ...string) {
 	lang := langOf(r)
 	v := s.view(r, say(lang, name+"_title"))
-	data := message{}
 	for _, key := range says {
 		data.Say = append(data.Say, say(lang, key))
 	}

@@ -14,6 +14,7 @@ import (
 func (s *Shop) page(show func(http.ResponseWriter, *http.Request) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		remember(w, r)
+		s.greet(w, r)
 		switch err := show(w, r); {
 		case errors.Is(err, errNoOrder):
 			s.message(w, r, http.StatusNotFound, "none", "none_say")
@@ -55,6 +56,7 @@ type placed struct {
 	Headline, Story string
 	Orders          []record // this one, and those made by mistake beside it
 	Answers         []string // Idempotency-Status of each answer
+	Mine            bool
 }
 
 // Twins tells whether the same order was made again by mistake.
@@ -85,8 +87,9 @@ func (s *Shop) placedPage(w http.ResponseWriter, r *http.Request) error {
 		data.tellNaive(lang)
 	}
 	v := s.view(r, data.Headline)
+	data.Mine = rec.Visitor == visitorOf(r)
 	v.Data = data
-	if rec.Visitor == visitorOf(r) {
+	if data.Mine {
 		if v.Points, err = s.points(r.Context(), rec.Visitor); err != nil {
 			return err
 		}
@@ -126,6 +129,7 @@ func (l listed) Clock() string { return l.Made.Format("15:04:05") }
 // ledger is the page of all orders, with the live counts.
 type ledger struct {
 	Heading   string
+	Notice    *notice
 	Total     totals
 	Orders    []listed
 	Shortened bool
@@ -146,6 +150,10 @@ func (s *Shop) listPage(w http.ResponseWriter, r *http.Request) error {
 	}
 	lang := langOf(r)
 	data := ledger{Heading: heading(lang, n), Total: s.tally.now(), Shortened: n > len(newest), Key: nebishttp.NewKey()}
+	// The page's own refreshing shows no notice, and must not use it up.
+	if r.Method == http.MethodGet && r.Header.Get("Live") == "" {
+		data.Notice = s.told(r)
+	}
 	for _, rec := range newest {
 		twin := func(other record) bool { return other.ID < rec.ID && isTwin(rec, other) }
 		data.Orders = append(data.Orders, listed{rec, slices.ContainsFunc(newest, twin)})

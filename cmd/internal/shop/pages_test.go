@@ -54,7 +54,7 @@ func TestEveryPageIsWholeInBothLanguages(t *testing.T) {
 			"wrong quantity": c.submit("/orders", url.Values{"item": {"tea"}, "qty": {"x"}}),
 			"naive wrong":    c.submit("/naive/orders", url.Values{"item": {"tea"}, "qty": {""}}),
 		}
-		for _, path := range []string{"/", "/goods/tea", "/goods/last-cup", "/goods/x", "/orders", "/orders/1", "/orders/2", "/orders/99", "/x"} {
+		for _, path := range []string{"/", "/goods/tea", "/goods/last-cup", "/goods/x", "/orders", "/orders/1", "/orders/2", "/orders/99", "/basket", "/free", "/x"} {
 			pages[path] = c.get(path)
 		}
 		for name, a := range pages {

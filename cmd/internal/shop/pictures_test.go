@@ -57,6 +57,13 @@ func photograph(v tab, l look) {
 	v.take(l, "soldout")
 	v.do(open(v.base+"/goods/tea"), script(`document.querySelector("#guarded").noValidate = true`), set("#guarded-qty", "0"), click("#guarded button"), until(`document.querySelector("[role=alert]")`), painted)
 	v.take(l, "refused")
+	v.do(open(v.base+"/basket"), click("#more"), until(`!document.querySelector("#order button").disabled`), painted)
+	v.take(l, "basket")
+	v.do(open(v.base+"/goods/tea"), set("#guarded-delay", "0"), click("#guarded button"), result(""),
+		back(), set("#guarded-qty", "2"), click("#guarded button"), until(`document.querySelector(".anew")`), painted)
+	v.take(l, "mismatch")
+	v.do(open(v.base + "/free"))
+	v.take(l, "free")
 }
 
 func langName(short string) string {

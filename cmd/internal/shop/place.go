@@ -33,6 +33,7 @@ func (s *Shop) placeForm(w http.ResponseWriter, r *http.Request, tx *sql.Tx) err
 	case wish.fail == "500":
 		s.message(w, r, http.StatusInternalServerError, "fail", "fail_free")
 	default:
+		s.tell(r.Context(), notice{"flash_ordered", o.ID})
 		nebishttp.SeeOther(w, r, fmt.Sprintf("/orders/%d", o.ID))
 	}
 	return nil

@@ -12,6 +12,9 @@ import (
 	"html/template"
 	"log/slog"
 	"net/http"
+	"time"
+
+	"github.com/alexedwards/scs/v2"
 
 	"github.com/nebis-dev/nebis"
 	"github.com/nebis-dev/nebis/nebishttp"
@@ -30,6 +33,9 @@ type Shop struct {
 	pages map[string]*template.Template
 	tally tally
 	log   *slog.Logger
+
+	sessions     *scs.SessionManager
+	likes, views *once
 }
 
 // New makes the shop. It does not touch the database: Migrate does.
@@ -46,7 +52,8 @@ func New(db *sql.DB, d nebis.Dialect, log *slog.Logger) (*Shop, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Shop{db: db, sql: own, store: store, pages: pages, log: log}
+	s := &Shop{db: db, sql: own, store: store, pages: pages, log: log,
+		sessions: newSessions(), likes: newOnce(24 * time.Hour), views: newOnce(30 * time.Minute)}
 	s.guard = nebishttp.New(store, ownerOf, &nebishttp.Options{Error: s.failed, Problem: s.answer, Logger: log})
 	return s, nil
 }
@@ -78,8 +85,15 @@ func (s *Shop) Handler() http.Handler {
 	mux.Handle("POST /orders", s.counted(true, s.guard.Tx("order", s.placeForm, nil)))
 	mux.Handle("POST /api/orders", s.counted(true, s.guard.Tx("order", s.placeAPI, &nebishttp.Route{Required: true})))
 
+	mux.Handle("POST /basket", s.guard.Tx("basket", s.fillBasket, nil))
+	mux.Handle("POST /basket/order", s.counted(true, s.guard.Tx("basket-order", s.placeBasket, nil)))
+
 	// The same without protection.
 	mux.Handle("POST /naive/orders", s.counted(false, http.HandlerFunc(s.placeNaive)))
+
+	// What needs none.
+	mux.HandleFunc("POST /likes", s.like)
+	mux.HandleFunc("POST /orders/{id}/pickup", s.pickUp)
 
 	mux.HandleFunc("GET /api/orders", s.listAPI)
 	mux.HandleFunc("GET /api/orders/{id}", s.orderAPI)
@@ -90,11 +104,13 @@ func (s *Shop) Handler() http.Handler {
 	mux.HandleFunc("GET /goods/{code}", s.page(s.orderPage))
 	mux.HandleFunc("GET /orders", s.page(s.listPage))
 	mux.HandleFunc("GET /orders/{id}", s.page(s.placedPage))
+	mux.HandleFunc("GET /basket", s.page(s.basketPage))
+	mux.HandleFunc("GET /free", s.page(s.freePage))
 	mux.HandleFunc("GET /", s.page(s.noSuchPage))
 	for _, name := range []string{"shop.css", "live.js", "icon.svg"} {
 		mux.HandleFunc("GET /"+name, asset(name))
 	}
-	return mux
+	return s.inSession(mux)
 }
 
 func allow(methods string) http.HandlerFunc {

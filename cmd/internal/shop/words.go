@@ -3,17 +3,19 @@ package shop
 // texts has everything that a visitor can read, each text in both languages.
 var texts = map[string]text{
 	// Every page.
-	"shop":      {"Nebis tea shop", "Nebis 茶铺"},
-	"nav_label": {"Shop", "茶铺"},
-	"nav_goods": {"Goods", "商品"},
-	"nav_list":  {"Orders", "订单"},
-	"language":  {"Language", "语言"},
-	"skip":      {"Skip to the page", "跳到正文"},
-	"motto":     {"Ne bis in idem: not twice for the same thing.", "一事不再理：同一件事，不做第二次。"},
-	"public":    {"A demonstration: all orders are public, on purpose. Database: %s.", "这是演示，订单有意公开，人人可见。数据库：%s。"},
-	"times_1":   {"once", "一次"},
-	"times_2":   {"twice", "两次"},
-	"times_n":   {"%d times", "%d 次"},
+	"shop":       {"Nebis tea shop", "Nebis 茶铺"},
+	"nav_label":  {"Shop", "茶铺"},
+	"nav_goods":  {"Goods", "商品"},
+	"nav_list":   {"Orders", "订单"},
+	"nav_basket": {"Basket", "购物篮"},
+	"nav_free":   {"No key needed", "不用键的"},
+	"language":   {"Language", "语言"},
+	"skip":       {"Skip to the page", "跳到正文"},
+	"motto":      {"Ne bis in idem: not twice for the same thing.", "一事不再理：同一件事，不做第二次。"},
+	"public":     {"A demonstration: all orders are public, on purpose. Database: %s.", "这是演示，订单有意公开，人人可见。数据库：%s。"},
+	"times_1":    {"once", "一次"},
+	"times_2":    {"twice", "两次"},
+	"times_n":    {"%d times", "%d 次"},
 
 	// Goods.
 	"goods_title":    {"Click twice. Order once.", "点两次，只下一单。"},
@@ -85,6 +87,37 @@ var texts = map[string]text{
 	"see_list":     {"All orders", "全部订单"},
 	"to_goods":     {"Back to the goods", "回到商品"},
 	"back_to_form": {"Back to the form", "回到表单"},
+
+	"picked-up": {"picked up", "已取货"},
+	"pick_up":   {"Mark as picked up", "标为已取货"},
+
+	// What leads on.
+	"first_result":   {"See the first result", "查看第一次的结果"},
+	"send_as_new":    {"Order this as well", "这一单也要下"},
+	"flash_ordered":  {"Thank you: order %d is in.", "谢谢，订单 %d 已收到。"},
+	"basket_changed": {"This basket has been changed or ordered in another window. Nothing was ordered now; here is what is in it.", "购物篮已在别的窗口里改动过或下过单。这次没有下单，现在里面是这些。"},
+
+	// The basket.
+	"basket_title": {"Your basket", "你的购物篮"},
+	"basket_lead":  {"Open this page in two tabs and order in both. The key is made from the basket, not for each page: one basket is one order.", "用两个标签页打开本页，各下一次单。键来自购物篮，不是每页一个：一个购物篮只成一单。"},
+	"basket_n":     {"Basket %d", "第 %d 个购物篮"},
+	"basket_more":  {"One more", "加一件"},
+	"basket_empty": {"Empty it", "清空"},
+	"basket_order": {"Order the basket", "购物篮下单"},
+	"basket_hint":  {"After the order the next basket begins, with a key of its own. Changing what is in it changes its key, too.", "下单之后是新的购物篮，键也是新的；改动篮里的东西，键也会跟着变。"},
+
+	// What needs no key.
+	"free_title":      {"What needs no key", "什么不需要键"},
+	"free_lead":       {"Not every repeat does harm. Where a count may be off by one, or an update says itself that it no longer applies, a key would be too much.", "重复不一定有害。计数差一个也无妨，或者更新语句自己就知道已经做过，这时用键就多余了。"},
+	"free_likes":      {"A like", "点赞"},
+	"free_likes_n":    {"likes", "个赞"},
+	"free_likes_say":  {"Each visitor counts once a day, by a set in memory that expires. After a restart somebody may count twice: nobody minds.", "每位访客一天只算一次，靠内存里会过期的集合。重启后可能有人多算一次，没有关系。"},
+	"free_like":       {"Like the shop", "给茶铺点赞"},
+	"free_views":      {"A view", "浏览"},
+	"free_views_n":    {"views", "次浏览"},
+	"free_views_say":  {"Reloading within half an hour is the same view.", "半小时内刷新算同一次浏览。"},
+	"free_update":     {"An update with a condition", "带条件的更新"},
+	"free_update_say": {"Marking an order as picked up, on its page, changes it only while it is waiting. Sent twice, the second time does nothing.", "在订单页标为已取货：只有待取的订单才会改。发两次，第二次什么也不做。"},
 
 	// All orders.
 	"list_title":   {"%d orders", "%d 张订单"},

@@ -4,7 +4,7 @@ const live = document.querySelector('[data-live]');
 
 async function refresh() {
   if (!document.hidden) {
-    const answer = await fetch(location.href, { headers: { Accept: 'text/html' } });
+    const answer = await fetch(location.href, { headers: { Accept: 'text/html', Live: '1' } });
     const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
     const fresh = page.querySelector('[data-live]');
     if (answer.ok && fresh && fresh.innerHTML !== live.innerHTML) live.innerHTML = fresh.innerHTML;
