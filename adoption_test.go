@@ -170,8 +170,9 @@ func TestJudgeServer(t *testing.T) {
 		{"nothing may be read", server{product: "MySQL"}, "not-read"},
 		{"replica", server{product: "MariaDB", settings: map[string]string{"read_only": "ON"}}, "read-only not-read"},
 		{"wait_timeout short", server{product: "MariaDB", settings: map[string]string{"wait_timeout": "600", "idle_write_transaction_timeout": "0", "idle_transaction_timeout": "0",
-			"tx_isolation": "READ-COMMITTED", "read_only": "OFF", "sql_mode": "STRICT_ALL_TABLES", "max_allowed_packet": "16777216"}}, ""},
-		{"session at READ UNCOMMITTED, the Store above", server{product: "MySQL", settings: map[string]string{"tx_isolation": "READ-UNCOMMITTED"}}, "not-read"},
+			"tx_isolation": "READ-COMMITTED", "autocommit": "ON", "read_only": "OFF", "sql_mode": "STRICT_ALL_TABLES", "max_allowed_packet": "16777216"}}, ""},
+		{"session at READ UNCOMMITTED, the Store above", server{product: "MySQL", settings: map[string]string{"tx_isolation": "READ-UNCOMMITTED"}}, "read-uncommitted not-read"},
+		{"autocommit off", server{product: "MariaDB", settings: map[string]string{"autocommit": "OFF"}}, "autocommit-off not-read"},
 	} {
 		var fs findings
 		o := o

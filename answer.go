@@ -34,6 +34,16 @@ func (c *call) answer(r *row) ([]byte, error) {
 	return []byte(r.response.String), nil
 }
 
+// mayRecheck reports whether the operation is to be asked about a row: not about
+// one that this call could not replay.
+func (c *call) mayRecheck(r *row) bool {
+	if c.op.Recheck == nil || r.status != "done" {
+		return false
+	}
+	_, err := c.answer(r)
+	return err == nil
+}
+
 // recheck takes the row r over and asks the operation whether its answer still
 // holds. It returns a session when the operation is to run again, the row to
 // replay when not.

@@ -22,7 +22,7 @@ const (
 // A Finding is one thing that Check found. The codes stay the same from version
 // to version; the texts do not.
 //
-// Problems: server-old, read-only, read-uncommitted, journal-off; no-table,
+// Problems: server-old, read-only, read-uncommitted, autocommit-off, journal-off; no-table,
 // not-a-table, engine, column-missing, column-type, column-required, key-folds,
 // key-narrow, status-words, response-small, response-alters, unique-index,
 // unique-other, doubles.

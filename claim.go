@@ -4,11 +4,9 @@ import (
 	"context"
 	"crypto/rand"
 	"database/sql"
-	"database/sql/driver"
 	"errors"
 	"fmt"
 	mathrand "math/rand/v2"
-	"strings"
 	"time"
 )
 
@@ -45,7 +43,7 @@ func (c *call) left() time.Duration { return time.Until(c.deadline) }
 // still is. Whatever else it finds, errors too, is left to the claim.
 func (c *call) lookFirst(ctx context.Context) *row {
 	e, pre := c.s.eng.Load(), c.s.pre.Load()
-	if pre == nil || !c.s.done.has(c.key()) {
+	if pre == nil || e.blindWrite || !c.s.done.has(c.key()) {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, max(c.left(), time.Second))
@@ -60,7 +58,15 @@ func (c *call) lookFirst(ctx context.Context) *row {
 	if err != nil || r == nil || r.status != "done" || r.free {
 		return nil
 	}
-	if r, err = e.hardened(ctx, c.s.db, r, c.left()); err != nil {
+	if !r.fresh {
+		return r
+	}
+	conn, err := c.s.db.Conn(ctx)
+	if err != nil {
+		return nil
+	}
+	defer conn.Close()
+	if r, err = e.hardened(ctx, conn, r, c.left()); err != nil {
 		return nil
 	}
 	return r
@@ -128,21 +134,8 @@ func orBusy(err error) error {
 }
 
 // lostClaim is the error of a claim statement that did not get the row. What it
-// says does not matter: the table tells who won. It may be logged, so the key,
-// which servers put into it, is not in its text.
-type lostClaim struct {
-	error
-	op Op
-}
-
-func (e lostClaim) Unwrap() error { return e.error }
-
-// plain is e as an error that does not count as a lost claim.
-func (e lostClaim) plain() error { return errors.New(e.Error()) }
-
-func (e lostClaim) Error() string {
-	return strings.NewReplacer(e.op.Key, "…", e.op.Owner, "…").Replace(e.error.Error())
-}
+// says does not matter: the table tells who won.
+type lostClaim struct{ redacted }
 
 func (c *call) heldTooLong(err error) error {
 	if c.s.d != SQLite {
@@ -183,14 +176,14 @@ func (c *call) try(ctx context.Context, token string, seen *row, n int) (*sessio
 	}
 	defer x.close()
 	x.rollback() // a loser still holds locks
-	lost := lostClaim{orBusy(claimErr), c.op}
+	lost := lostClaim{redacted{orBusy(claimErr), c.op}}
 	r, err := readRow(ctx, x.conn, x.e.read, c.op)
 	if err != nil {
 		x.broken = true
 		return nil, nil, fmt.Errorf("%w (claim: %w)", err, lost.plain())
 	}
 	if r, err = x.e.hardened(ctx, x.conn, r, c.left()); err != nil {
-		r, lost = nil, lostClaim{err, c.op}
+		r, lost = nil, lostClaim{redacted{err, c.op}}
 	}
 	return nil, r, lost
 }
@@ -205,16 +198,11 @@ func (c *call) await(ctx context.Context, e *engine, wait time.Duration) {
 		return
 	}
 	defer conn.Close()
-	if most := max(1, seconds(wait)); most < e.sessionWait {
-		if limitWait(ctx, conn, most) != nil {
-			return
-		}
-		defer func() {
-			if limitWait(ctx, conn, e.sessionWait) != nil {
-				_ = conn.Raw(func(any) error { return driver.ErrBadConn })
-			}
-		}()
+	free, err := e.limited(ctx, conn, wait)
+	if err != nil {
+		return
 	}
+	defer free()
 	tx, err := conn.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelReadCommitted})
 	if err != nil {
 		return

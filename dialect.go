@@ -95,6 +95,8 @@ type engine struct {
 	won func(ctx context.Context, tx *sql.Tx, stmt *sql.Stmt, claim string, args []any) (id int64, won bool, err error)
 
 	after, before string // run after the claim and before the save, if any
+	blindWrite    bool   // readers stand in the writer's way: nothing is looked for
+	hex           bool   // the answer is sent in hex: as text, the connection's charset would convert it
 	disarm        string // puts the session right again after a rollback, if needed
 	saveCommits   bool   // the save commits in the same statement
 

@@ -114,9 +114,16 @@ func (c *call) lead(ctx context.Context, fn func(context.Context, *sql.Tx) ([]by
 			return nil, false, err
 		}
 	}
-	if x == nil && c.op.Recheck != nil && r.status == "done" && sameAsk(r.fingerprint, c.op.Fingerprint) {
-		if x, r, err = c.recheck(ctx, r); err != nil {
+	for n := 0; x == nil && c.mayRecheck(r); n++ {
+		if n == c.s.o.MaxClaims {
+			return nil, false, fmt.Errorf("%w: %w", ErrBusy, errTurmoil)
+		}
+		asked := r
+		if x, r, err = c.recheck(ctx, asked); err != nil {
 			return nil, false, err
+		}
+		if r == asked {
+			break
 		}
 	}
 	if x == nil {
@@ -152,14 +159,23 @@ func (c *call) release(ctx context.Context, x *session, err error) error {
 	whole := x.rollback() || ctx.Err() != nil
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.s.o.CommitWait)
 	defer cancel()
-	if whole && !x.broken {
-		r, readErr := readRow(ctx, x.conn, x.e.read, c.op)
-		whole = readErr != nil || r == nil || r.token != c.token
+	var r *row
+	var readErr error
+	if x.broken {
+		x.close() // the look must not wait for its connection
+		r, readErr = readRow(ctx, c.s.db, x.e.read, c.op)
+	} else {
+		r, readErr = readRow(ctx, x.conn, x.e.read, c.op)
 	}
-	if !whole {
-		return fmt.Errorf("%w: %w", ErrTxGone, err)
+	switch {
+	case readErr == nil && r != nil && r.token == c.token:
+		return fmt.Errorf("%w: %w: ended by hand: %w", ErrUnknown, ErrTxGone, err)
+	case whole:
+		return err
+	case readErr != nil:
+		return fmt.Errorf("%w: %w: %w", ErrUnknown, ErrTxGone, err)
 	}
-	return err
+	return fmt.Errorf("%w: %w: %w", ErrNotCommitted, ErrTxGone, err)
 }
 
 // finish saves and commits. The row that it returns serves those who wait.
@@ -190,9 +206,9 @@ func (c *call) saveFailed(ctx context.Context, x *session, cause error, mine *ro
 	r, err := readRow(ask, x.tx, x.e.read, c.op)
 	cancel()
 	if err != nil && ended(cause) || err == nil && (r == nil || r.token != c.token) {
-		cause = fmt.Errorf("%w: %w", ErrTxGone, cause)
+		cause = fmt.Errorf("%w: %w", ErrTxGone, redacted{cause, c.op})
 	} else {
-		cause = fmt.Errorf("nebis: save: %w", cause)
+		cause = fmt.Errorf("nebis: save: %w", redacted{cause, c.op})
 	}
 	sent := x.e.saveCommits
 	x.rollback()

@@ -41,13 +41,24 @@ type guest struct {
 	tx *sql.Tx
 	e  *engine
 	id int64 // of the claimed row
+
+	// Of a name of its own: on MySQL a second savepoint of the same name, by a
+	// DoTx inside a DoTx, would take the first one away.
+	savepoint string
 }
+
+// errNoRecheck: to run again in the caller's transaction would need the row's
+// lock, which the caller may never let go of.
+var errNoRecheck = errors.New("nebis: DoTx cannot ask Op.Recheck; look at the business row before it")
 
 func (s *Store) doTx(ctx context.Context, tx *sql.Tx, op Op, fn func(context.Context) ([]byte, error)) (raw []byte, replayed bool, err error) {
 	c, err := s.newCall(op)
 	defer func() { c.observe(ctx, err) }()
 	if err != nil {
 		return nil, false, err
+	}
+	if op.Recheck != nil {
+		return nil, false, errNoRecheck
 	}
 	if err := c.nested(ctx); err != nil && !errors.Is(err, errNestedWriter) {
 		return nil, false, err
@@ -56,7 +67,7 @@ func (s *Store) doTx(ctx context.Context, tx *sql.Tx, op Op, fn func(context.Con
 	if err != nil {
 		return nil, false, fmt.Errorf("%w: %w", ErrTxGone, err)
 	}
-	g := &guest{call: c, tx: tx, e: e}
+	g := &guest{call: c, tx: tx, e: e, savepoint: "nebis_" + c.token}
 	r, err := g.acquire(ctx)
 	if err != nil {
 		return nil, false, err
@@ -105,7 +116,7 @@ func (g *guest) acquire(ctx context.Context) (*row, error) {
 // claim sends one claim below a savepoint. When it does not get the row, all is
 // as before, and the row that is in the way is returned if it can be seen.
 func (g *guest) claim(ctx context.Context, seen *row) (won bool, r *row, err error) {
-	if _, err := g.tx.ExecContext(ctx, `SAVEPOINT nebis_tx`); err != nil {
+	if _, err := g.tx.ExecContext(ctx, `SAVEPOINT `+g.savepoint); err != nil {
 		return false, nil, fmt.Errorf("%w: %w", ErrTxGone, err)
 	}
 	if g.e.upsert != "" {
@@ -121,7 +132,7 @@ func (g *guest) claim(ctx context.Context, seen *row) (won bool, r *row, err err
 		return true, nil, nil
 	}
 	if err != nil {
-		err = lostClaim{err, g.op}
+		err = lostClaim{redacted{err, g.op}}
 	}
 	if gone := g.undo(ctx); gone != nil {
 		return false, nil, fmt.Errorf("%w: %w", ErrTxGone, errors.Join(err, gone))
@@ -141,7 +152,7 @@ func (g *guest) claim(ctx context.Context, seen *row) (won bool, r *row, err err
 // waits for its session's own time: a limit set here could not be taken back for
 // sure, since the caller's context may end the transaction in between.
 func (g *guest) claimMySQL(ctx context.Context) (bool, *row, error) {
-	if _, err := g.tx.ExecContext(ctx, `ROLLBACK TO SAVEPOINT nebis_tx`); err != nil {
+	if _, err := g.tx.ExecContext(ctx, `ROLLBACK TO SAVEPOINT `+g.savepoint); err != nil {
 		return false, nil, err
 	}
 	_, args := g.call.claim(g.e, g.token, nil)
@@ -161,9 +172,9 @@ func (g *guest) claimMySQL(ctx context.Context) (bool, *row, error) {
 func (g *guest) undo(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), g.s.o.CommitWait)
 	defer cancel()
-	_, err := g.tx.ExecContext(ctx, `ROLLBACK TO SAVEPOINT nebis_tx`)
+	_, err := g.tx.ExecContext(ctx, `ROLLBACK TO SAVEPOINT `+g.savepoint)
 	if err == nil {
-		_, err = g.tx.ExecContext(ctx, `RELEASE SAVEPOINT nebis_tx`)
+		_, err = g.tx.ExecContext(ctx, `RELEASE SAVEPOINT `+g.savepoint)
 	}
 	return err
 }
@@ -190,7 +201,7 @@ func (g *guest) run(ctx context.Context, fn func(context.Context) ([]byte, error
 		return err
 	}
 	if err := g.save(ctx, raw); err != nil {
-		return fmt.Errorf("%w: %w", ErrTxGone, err)
+		return fmt.Errorf("%w: %w", ErrTxGone, redacted{err, g.op})
 	}
 	g.ev.Outcome = Ran
 	return nil
@@ -199,11 +210,11 @@ func (g *guest) run(ctx context.Context, fn func(context.Context) ([]byte, error
 // save releases the savepoint, which is not there any more if fn ended the
 // transaction, and stores the answer.
 func (g *guest) save(ctx context.Context, raw []byte) error {
-	if _, err := g.tx.ExecContext(ctx, `RELEASE SAVEPOINT nebis_tx`); err != nil {
+	if _, err := g.tx.ExecContext(ctx, `RELEASE SAVEPOINT `+g.savepoint); err != nil {
 		return err
 	}
 	response := sql.NullString{String: string(raw), Valid: len(raw) <= g.op.MaxResponse}
-	res, err := g.tx.ExecContext(ctx, g.e.saveTx, response, g.id, g.token)
+	res, err := g.tx.ExecContext(ctx, g.e.saveTx, g.e.answer(response), g.id, g.token)
 	if err != nil {
 		return err
 	}

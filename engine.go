@@ -27,7 +27,7 @@ func (s *Store) detect(ctx context.Context, q querier) (*engine, error) {
 	case Postgres:
 		return postgresEngine(s.n), nil
 	case SQLite:
-		return sqliteEngine(s.n), nil
+		return s.detectSQLite(ctx, q)
 	}
 	var version string
 	var wait int
@@ -40,6 +40,16 @@ func (s *Store) detect(ctx context.Context, q querier) (*engine, error) {
 	}
 	e := mysqlEngine(s.n, s.o.Strict)
 	e.sessionWait = wait
+	return e, nil
+}
+
+func (s *Store) detectSQLite(ctx context.Context, q querier) (*engine, error) {
+	var mode string
+	if err := q.QueryRowContext(ctx, `PRAGMA journal_mode`).Scan(&mode); err != nil {
+		return nil, fmt.Errorf("nebis: ask for the journal mode: %w", err)
+	}
+	e := sqliteEngine(s.n)
+	e.blindWrite = !strings.EqualFold(mode, "wal")
 	return e, nil
 }
 

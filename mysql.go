@@ -8,9 +8,11 @@ import (
 
 // MySQL and MariaDB. A row is updated by its id: InnoDB finds it by the unique
 // index only with a lock on the gap before it, in which other keys are claimed,
-// and two ways to a row would be two orders in which its locks are taken. Keys, scopes and owners have no blanks, so ascii_bin, which
-// ignores blanks at the end, compares them byte by byte; and a person can read
-// it. Times are UTC_TIMESTAMP on both sides, whatever the session's zone.
+// and two ways to a row would be two orders in which its locks are taken. Keys,
+// scopes and owners have no blanks, so ascii_bin, which ignores blanks at the end,
+// compares them byte by byte; and a person can read it. Times are UTC_TIMESTAMP on
+// both sides, whatever the session's zone, and answers go in hex and come
+// as bytes, whatever its charset: utf8 has no emoji, and gbk is still met.
 
 func mysqlSchema(n name) []string {
 	return []string{`CREATE TABLE IF NOT EXISTS ` + n.quoted("`") + ` (
@@ -41,14 +43,14 @@ func mysqlEngine(n name, strict bool) *engine {
 	renew := `UPDATE ` + t + ` SET owner = ?, fingerprint = ?, token = ?, response = NULL, error = NULL, lease_until = NULL, attempts = 1,
   status = 'processing', created_at = UTC_TIMESTAMP(6), updated_at = UTC_TIMESTAMP(6), expires_at = UTC_TIMESTAMP(6) + INTERVAL ? MICROSECOND
 WHERE id = ? AND `
-	save := `UPDATE ` + t + ` SET status = 'done', response = ?, updated_at = UTC_TIMESTAMP(6)
+	save := `UPDATE ` + t + ` SET status = 'done', response = CONVERT(UNHEX(?) USING utf8mb4), updated_at = UTC_TIMESTAMP(6)
 WHERE id = ? AND token = ? AND status = 'processing'`
 	e := &engine{
 		insert: `INSERT INTO ` + t + ` (idem_key, scope, owner, fingerprint, token, status, created_at, updated_at, expires_at)
 VALUES (?, ?, ?, ?, ?, 'processing', UTC_TIMESTAMP(6), UTC_TIMESTAMP(6), UTC_TIMESTAMP(6) + INTERVAL ? MICROSECOND)`,
 		takeover: renew + `idem_key = ? AND scope = ? AND COALESCE(token, '') = ? AND ` + mysqlFree,
 		recheck:  renew + `token = ? AND status = 'done'`,
-		read: `SELECT id, status, COALESCE(fingerprint, ''), COALESCE(token, ''), response,
+		read: `SELECT id, status, COALESCE(fingerprint, ''), COALESCE(token, ''), CAST(response AS BINARY),
   COALESCE(` + mysqlFree + `, 0), CASE WHEN lease_until IS NULL THEN 0 WHEN lease_until > UTC_TIMESTAMP(6) THEN 1 ELSE 2 END,
   CASE WHEN status = 'done' AND token IS NOT NULL AND updated_at > UTC_TIMESTAMP(6) - INTERVAL 10 SECOND THEN 1 ELSE 0 END
 FROM ` + t + ` WHERE idem_key = ? AND scope = ? AND (owner = ? OR token IS NULL) ORDER BY token IS NULL LIMIT 1`,
@@ -63,6 +65,7 @@ FROM ` + t + ` WHERE idem_key = ? AND scope = ? AND (owner = ? OR token IS NULL)
 	// that, new keys that sort into the gap wait behind it. A read that waits at
 	// READ COMMITTED asks for the row alone. ('' is the owner in old code's rows.)
 	e.await = `SELECT id FROM ` + t + ` WHERE idem_key = ? AND scope = ? AND owner IN (?, '') LOCK IN SHARE MODE`
+	e.hex = true
 	e.upsert, e.readTx = mysqlUpsert(n), e.read+` FOR UPDATE`
 	if strict {
 		e.after, e.before = `SAVEPOINT nebis`, `RELEASE SAVEPOINT nebis`

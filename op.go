@@ -49,7 +49,7 @@ type Op struct {
 	// Recheck, if set, is asked before a stored result is replayed from the
 	// table, with the encoded result and inside a transaction that holds the
 	// row. False: the business has changed, let the operation run again in this
-	// transaction. It should only read.
+	// transaction. It should only read. Not for DoTx, which refuses it.
 	Recheck func(ctx context.Context, tx *sql.Tx, response []byte) (replay bool, err error)
 }
 

@@ -2,6 +2,7 @@ package nebis
 
 import (
 	"fmt"
+	"math"
 	"time"
 )
 
@@ -70,7 +71,7 @@ func postgresBounded(claim string, wait time.Duration) string {
 	return fmt.Sprintf(`WITH was AS MATERIALIZED (SELECT current_setting('lock_timeout') AS v),
 bound AS MATERIALIZED (SELECT v, set_config('lock_timeout', '%d', true) FROM was),
 claim AS (%s RETURNING id)
-SELECT id, set_config('lock_timeout', v, true) FROM bound, claim`, max(wait.Milliseconds(), postgresLeast), claim)
+SELECT id, set_config('lock_timeout', v, true) FROM bound, claim`, min(max(wait.Milliseconds(), postgresLeast), math.MaxInt32), claim)
 }
 
 // What "as little as possible" is, in milliseconds; 0 would be for ever. Most

@@ -56,8 +56,8 @@ func (v *server) on(name string) bool {
 // The settings that Check wants to know, where the product has them. One of
 // several names is enough.
 var wanted = map[string][]string{
-	"MySQL":      {"transaction_isolation|tx_isolation", "read_only", "wait_timeout", "innodb_lock_wait_timeout", "sql_mode", "max_allowed_packet"},
-	"MariaDB":    {"transaction_isolation|tx_isolation", "read_only", "idle_write_transaction_timeout", "idle_transaction_timeout", "wait_timeout", "sql_mode", "max_allowed_packet"},
+	"MySQL":      {"transaction_isolation|tx_isolation", "autocommit", "read_only", "wait_timeout", "innodb_lock_wait_timeout", "sql_mode", "max_allowed_packet"},
+	"MariaDB":    {"transaction_isolation|tx_isolation", "autocommit", "read_only", "idle_write_transaction_timeout", "idle_transaction_timeout", "wait_timeout", "sql_mode", "max_allowed_packet"},
 	"PostgreSQL": {"default_transaction_isolation", "transaction_read_only", "idle_in_transaction_session_timeout", "tcp_keepalives_idle"},
 	"SQLite":     {"busy_timeout", "synchronous", "journal_mode", "query_only", "read_uncommitted"},
 }
@@ -97,9 +97,10 @@ func (v *server) judgeAll(fs *findings, o Options) {
 		fs.add(Warning, "clock", "Let both follow a time server", "the database's clock is %v %s this program's", v.ahead.Abs().Round(time.Second), where)
 	}
 	session := v.settings["transaction_isolation"] + v.settings["tx_isolation"] + v.settings["default_transaction_isolation"]
-	loose := strings.EqualFold(strings.ReplaceAll(session, "-", " "), "read uncommitted") && o.Isolation == sql.LevelDefault
+	// The Store reads outside of its transactions, too, at the session's level.
+	loose := strings.EqualFold(strings.ReplaceAll(session, "-", " "), "read uncommitted")
 	if loose || o.Isolation == sql.LevelReadUncommitted || v.on("read_uncommitted") {
-		fs.add(Problem, "read-uncommitted", "Use READ COMMITTED or higher", "transactions run at READ UNCOMMITTED: an operation counts as done before it is committed")
+		fs.add(Problem, "read-uncommitted", "Use READ COMMITTED or higher", "transactions or reads outside of them run at READ UNCOMMITTED: an operation counts as done before it is committed")
 	}
 	if v.on("read_only") || v.on("tx_read_only") || v.on("transaction_read_only") || v.on("query_only") {
 		fs.add(Problem, "read-only", "Give the Store the primary", "this database does not take writes (a replica, a standby, or a read-only session)")

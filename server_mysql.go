@@ -15,7 +15,7 @@ func (a mysqlAdopter) rows(ctx context.Context, q link, n name, s *shape) error 
 }
 
 // SHOW leaves out what this server does not have, where @@name would fail.
-const mysqlSettings = `SHOW SESSION VARIABLES WHERE Variable_name IN ('transaction_isolation', 'tx_isolation', 'read_only', 'tx_read_only', 'transaction_read_only',
+const mysqlSettings = `SHOW SESSION VARIABLES WHERE Variable_name IN ('transaction_isolation', 'tx_isolation', 'read_only', 'tx_read_only', 'transaction_read_only', 'autocommit',
   'wait_timeout', 'idle_transaction_timeout', 'idle_write_transaction_timeout', 'innodb_lock_wait_timeout', 'sql_mode', 'max_allowed_packet')`
 
 func (mysqlAdopter) ask(ctx context.Context, q link) (*server, error) {
@@ -51,6 +51,9 @@ func (v *server) readSettings(ctx context.Context, q link, query string) error {
 
 func (v *server) judgeMySQL(fs *findings, o Options) {
 	v.judgeHalfOpen(fs)
+	if _, known := v.settings["autocommit"]; known && !v.on("autocommit") {
+		fs.add(Problem, "autocommit-off", "Take autocommit=0 out of the DSN", "autocommit is off: every read of the pool begins a transaction that nobody ends, with locks and an old snapshot")
+	}
 	wait, ok := v.number("innodb_lock_wait_timeout")
 	if ok && v.product == "MySQL" && wait > int64(seconds(o.WaitPiece)) {
 		fs.add(Warning, "lock-wait", fmt.Sprintf("Put innodb_lock_wait_timeout=%d into the DSN", seconds(o.WaitPiece)),
@@ -59,7 +62,7 @@ func (v *server) judgeMySQL(fs *findings, o Options) {
 	if mode, ok := v.settings["sql_mode"]; ok && !strings.Contains(mode, "STRICT_") {
 		fs.add(Warning, "not-strict", "Add STRICT_TRANS_TABLES to sql_mode", "sql_mode is not strict: what does not fit a column is cut or altered without an error")
 	}
-	// Quotation marks double where the driver puts arguments into the text.
+	// Answers are sent in hex.
 	packet, ok := v.number("max_allowed_packet")
 	if least := 2*int64(o.MaxResponse) + 64<<10; ok && packet < least {
 		fs.add(Warning, "packet", fmt.Sprintf("Set max_allowed_packet to %d or more, or lower Options.MaxResponse", least),

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"time"
@@ -119,6 +120,20 @@ func (x *session) claim(ctx context.Context, seen *row, stmt string, args []any,
 	return won && err == nil, err
 }
 
+// limited has lock waits on a connection end within wait, on servers that know
+// only the session's limit, until free is called.
+func (e *engine) limited(ctx context.Context, conn *sql.Conn, wait time.Duration) (free func(), err error) {
+	most := max(1, seconds(wait))
+	if most >= e.sessionWait {
+		return func() {}, nil
+	}
+	return func() {
+		if limitWait(ctx, conn, e.sessionWait) != nil {
+			_ = conn.Raw(func(any) error { return driver.ErrBadConn })
+		}
+	}, limitWait(ctx, conn, most)
+}
+
 func limitWait(ctx context.Context, x execer, seconds int) error {
 	_, err := x.ExecContext(ctx, fmt.Sprintf(`SET SESSION innodb_lock_wait_timeout = %d`, seconds))
 	return err
@@ -133,7 +148,7 @@ func (x *session) save(ctx context.Context, response sql.NullString, token strin
 			return err
 		}
 	}
-	res, err := exec(ctx, x.tx, x.pre.save, x.e.save, response, sql.NullInt64{Int64: x.id, Valid: x.id != 0}, token)
+	res, err := exec(ctx, x.tx, x.pre.save, x.e.save, x.e.answer(response), sql.NullInt64{Int64: x.id, Valid: x.id != 0}, token)
 	if err != nil || x.e.saveCommits {
 		x.committed = err == nil
 		return err
@@ -143,6 +158,14 @@ func (x *session) save(ctx context.Context, response sql.NullString, token strin
 		return errNoRow
 	}
 	return err
+}
+
+// answer is the answer as an argument.
+func (e *engine) answer(response sql.NullString) any {
+	if response.Valid && e.hex {
+		return hex.EncodeToString([]byte(response.String))
+	}
+	return response
 }
 
 // commit commits. An error means that it may or may not have happened.
@@ -247,11 +270,16 @@ func scanRow(answer *sql.Row) (*row, error) {
 // before anyone is told of it. InnoDB shows a commit, and lets its locks go,
 // before its log is written; a commit of one's own, later, is answered when all
 // that was seen before is on disk. Nil: the row has gone.
-func (e *engine) hardened(ctx context.Context, q execer, r *row, wait time.Duration) (*row, error) {
+func (e *engine) hardened(ctx context.Context, conn *sql.Conn, r *row, wait time.Duration) (*row, error) {
 	if r == nil || !r.fresh || e.harden == "" {
 		return r, nil
 	}
-	res, err := q.ExecContext(ctx, e.boundedTx.to(e.harden, max(wait, 0)), r.id, r.token)
+	free, err := e.limited(ctx, conn, wait)
+	if err != nil {
+		return nil, fmt.Errorf("nebis: harden: %w", err)
+	}
+	defer free()
+	res, err := conn.ExecContext(ctx, e.boundedTx.to(e.harden, max(wait, 0)), r.id, r.token)
 	if err != nil {
 		return nil, fmt.Errorf("nebis: harden: %w", err)
 	}

@@ -21,7 +21,7 @@ const (
 
 // errForm: a form that cannot be read may hide a key, and must not run as if it
 // had none.
-var errForm = errors.New("nebishttp: the multipart form cannot be read")
+var errForm = errors.New("nebishttp: the form cannot be read")
 
 // request is one write, read to its end before anything else happens: a client
 // that sends slowly must not hold a transaction open.
@@ -46,7 +46,7 @@ func readRequest(w http.ResponseWriter, r *http.Request, limit int64) (*request,
 	}
 	f, whole := readForm(r, body)
 	key, err := findKey(r, f.values)
-	if key == "" && err == nil && !whole && mediaType(r) == formData {
+	if key == "" && err == nil && !whole && isForm(mediaType(r)) {
 		err = errForm
 	}
 	return &request{r: r, body: body, form: f, whole: whole, key: key}, err

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"math"
 	"net/http"
 	"slices"
 	"strings"
@@ -132,6 +133,9 @@ func canonical(headers []string) []string {
 	return out
 }
 
+// longest is for ever, and can be added up.
+const longest = 1000 * time.Hour
+
 // check panics, as http.ServeMux does: a route is written by a programmer and
 // read at start-up.
 func (rt *route) check() {
@@ -139,6 +143,7 @@ func (rt *route) check() {
 	if rt.scope == "" || len(rt.scope) > maxScope || strings.ContainsFunc(rt.scope, outside) {
 		panic(fmt.Sprintf("nebishttp: scope %q is not 1 to %d characters ! to ~", rt.scope, maxScope))
 	}
+	rt.Wait, rt.Deadline = min(rt.Wait, longest), min(rt.Deadline, longest)
 	if rt.Keep < 0 || rt.Deadline < 0 || rt.MaxRequest < 0 || rt.MaxAnswer < 0 {
 		panic(fmt.Sprintf("nebishttp: route %q has a negative Keep, Deadline, MaxRequest or MaxAnswer", rt.scope))
 	}
@@ -153,7 +158,7 @@ func (rt *route) check() {
 func (rt *route) op(q *request, owner string) nebis.Op {
 	op := nebis.Op{
 		Scope: rt.scope, Owner: owner, Key: q.key, Keep: rt.Keep, Wait: rt.wait(q.r),
-		MaxResponse: rt.MaxAnswer/2*3 + 64<<10, // base64, or escaped text no longer than that, and headers
+		MaxResponse: min(rt.MaxAnswer, math.MaxInt/4)/2*3 + 64<<10, // base64, or escaped text no longer than that, and headers
 	}
 	if !rt.NoFingerprint {
 		op.Fingerprint = rt.digest.of(q)
@@ -174,11 +179,16 @@ func (rt *route) wait(r *http.Request) time.Duration {
 	return programWait
 }
 
-func (rt *route) recheck(ctx context.Context, tx *sql.Tx, response []byte) (bool, error) {
+func (rt *route) recheck(ctx context.Context, tx *sql.Tx, response []byte) (replay bool, err error) {
 	var rec record
 	_ = json.Unmarshal(response, &rec) // what is no JSON leaves it not kept
 	if !rec.kept {
 		return true, nil // it was done: an answer that nobody can judge does not undo that
 	}
+	defer func() {
+		if v := recover(); v != nil {
+			err = panicked(v)
+		}
+	}()
 	return rt.Recheck(ctx, tx, rec.status, rec.header, rec.body)
 }

@@ -17,6 +17,15 @@ import (
 func setup(t *testing.T, name string, o *nebis.Options) (*sql.DB, *nebis.Store) {
 	c := dbtest.Lookup(name)
 	db := c.Open(t)
+	createTables(t, db, c)
+	s, err := nebis.New(db, c.Dialect, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return db, s
+}
+
+func createTables(t *testing.T, db *sql.DB, c dbtest.Config) {
 	ddl, _ := c.Dialect.Schema("")
 	for _, q := range append(strings.Split(ddl, ";\n"), "CREATE TABLE o (n INTEGER)") {
 		if strings.TrimSpace(q) != "" {
@@ -25,11 +34,6 @@ func setup(t *testing.T, name string, o *nebis.Options) (*sql.DB, *nebis.Store) 
 			}
 		}
 	}
-	s, err := nebis.New(db, c.Dialect, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return db, s
 }
 
 var op = nebis.Op{Scope: "s", Owner: "o", Key: "k"}
