@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"time"
 )
 
@@ -217,11 +218,16 @@ func (c *call) saveFailed(ctx context.Context, x *session, cause error, mine *ro
 }
 
 // ended reports whether a save failed because the transaction had ended, or had
-// been aborted by an earlier statement, which is how PostgreSQL says it.
+// been aborted by an earlier statement, which is how PostgreSQL says it. MySQL and
+// MariaDB say that the savepoint is not there; at SERIALIZABLE the read that would
+// tell may be kept waiting by the key's next holder.
 func ended(err error) bool {
 	var state interface{ SQLState() string }
-	return errors.Is(err, sql.ErrTxDone) || errors.As(err, &state) && state.SQLState() == "25P02"
+	return errors.Is(err, sql.ErrTxDone) || noSavepoint.MatchString(err.Error()) ||
+		errors.As(err, &state) && state.SQLState() == "25P02"
 }
+
+var noSavepoint = regexp.MustCompile(`^Error 1305\b`)
 
 // settle claims the key again to learn what became of a commit that failed. A
 // claim waits for a transaction that is still alive on the server; a plain read
