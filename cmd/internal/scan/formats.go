@@ -103,7 +103,7 @@ func letter(s string) (f field, bare bool, rest string, err error) {
 func detect(head []byte) format {
 	best, most := format(loose(combinedFormat)), 0
 	for _, f := range []format{
-		loose(mainFormat), loose(combinedFormat), loose(vhostFormat), loose(commonFormat), jsonLines{},
+		loose(vhostFormat), loose(mainFormat), loose(combinedFormat), loose(commonFormat), jsonLines{},
 	} {
 		if n := fits(f, head); n > most {
 			best, most = f, n

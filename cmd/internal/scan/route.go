@@ -39,7 +39,7 @@ func bare(path string) string {
 // word: v2, oauth2 and 404.html stay.
 func isID(s string) bool {
 	digits, hex, letters := 0, 0, 0
-	for i := range len(s) {
+	for i := 0; i < len(s); i++ {
 		c := s[i]
 		switch {
 		case c >= '0' && c <= '9':
@@ -48,9 +48,10 @@ func isID(s string) bool {
 			hex++
 		case c == '@':
 			return true
-		case c == '-' || c == '_':
-		case c == '.':
-			return digits == len(s)-1 && digits > 0
+		case c == '-' || c == '_' || c == '.':
+		case c == '%': // %E4 is a byte of some letter
+			letters++
+			i += 2
 		default:
 			letters++
 		}
