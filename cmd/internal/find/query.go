@@ -89,13 +89,15 @@ func whereAll(all []string) string {
 	return " WHERE " + strings.Join(all, " AND ")
 }
 
+// orderBy names the table as well: PostgreSQL takes a bare name for the column
+// of the output, which is the text.
 func (f *finder) orderBy(r readOrder) string {
 	if len(r.columns) == 0 {
 		return ""
 	}
 	var all []string
 	for _, c := range r.columns {
-		all = append(all, f.sql.quote(c.name))
+		all = append(all, f.from()+"."+f.sql.quote(c.name))
 	}
 	return " ORDER BY " + strings.Join(all, ", ")
 }

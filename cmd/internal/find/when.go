@@ -93,9 +93,13 @@ func (t *timer) epoch(s string) (int64, bool) {
 	return at, true
 }
 
+// lateCommit is how much a row may be older than the one with the id before it,
+// by transactions that took their time.
+const lateCommit = 5 * time.Minute
+
 // pass settles the hour that the clock shows twice when summer time ends: rows
-// come in the order of their ids, so a time that would be more than half an hour
-// before the row ahead of it belongs to the second pass.
+// come in the order of their ids, so a time well before the row ahead of it
+// belongs to the second pass.
 func (t *timer) pass(when time.Time) time.Time {
 	first, second := when, when.Add(time.Hour)
 	if !sameWall(first, second) {
@@ -105,7 +109,7 @@ func (t *timer) pass(when time.Time) time.Time {
 			return when
 		}
 	}
-	if t.last.After(first.Add(30 * time.Minute)) {
+	if t.last.After(first.Add(lateCommit)) {
 		return second
 	}
 	return first
