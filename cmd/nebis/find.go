@@ -108,8 +108,8 @@ func (f *findFlags) target(e env) (dburl.Target, error) {
 		return dburl.Target{}, usagef("--db or NEBIS_DB names the database: %s", dburl.Forms)
 	case f.opts.Table == "":
 		return dburl.Target{}, usagef("--table names the table to look through")
-	case f.opts.Within < 0:
-		return dburl.Target{}, usagef("--within is %s, and no time is less than none", f.opts.Within)
+	case f.opts.Within <= 0:
+		return dburl.Target{}, usagef("--within must be more than nothing")
 	}
 	target, err := dburl.Parse(f.db)
 	if err != nil {

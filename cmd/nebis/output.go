@@ -32,9 +32,10 @@ type codedError struct {
 func (e *codedError) Error() string { return fmt.Sprint(e.err) }
 func (e *codedError) Unwrap() error { return e.err }
 
-// unable is a command that could not run.
+// unable is a command that could not run, unless err says itself how it ended.
 func unable(err error) error {
-	if usage := new(usageError); err == nil || errors.As(err, &usage) {
+	usage, coded := new(usageError), new(codedError)
+	if err == nil || errors.As(err, &usage) || errors.As(err, &coded) {
 		return err
 	}
 	return &codedError{exitUnable, err}

@@ -95,4 +95,3 @@ func size(names []string) int {
 	}
 	return total
 }
-

@@ -69,6 +69,9 @@ func proposed(l report.Lang, was bool) string {
 	return ""
 }
 
+// short is for lists; the zone stands with the first and the last time.
+func short(t time.Time) string { return t.Format("2006-01-02 15:04:05") }
+
 func stamp(t time.Time) string { return t.Format("2006-01-02 15:04:05.999 -07:00") }
 
 func (r *Result) causesSection(l report.Lang) report.Section {
@@ -106,7 +109,7 @@ func (r *Result) newestSection(l report.Lang) report.Section {
 		s.Note = l.Of("--full shows their ids.", "加 --full 显示编号。")
 	}
 	for _, g := range r.Newest {
-		cells := []string{stamp(g.First), report.Count(g.Rows), g.gaps()}
+		cells := []string{short(g.First), report.Count(g.Rows), g.gaps()}
 		if r.full {
 			cells = append(cells, g.more(strings.Join(g.IDs, ", ")))
 		}

@@ -18,6 +18,8 @@ type shop struct {
 	t      *testing.T
 	target dburl.Target
 	db     *sql.DB
+
+	inserted int // by write
 }
 
 // everywhere runs a test on a database of each kind.
@@ -36,7 +38,7 @@ func openShop(t *testing.T, dbURL string) *shop {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { db.Close() })
-	return &shop{t, target, db}
+	return &shop{t: t, target: target, db: db}
 }
 
 func (s *shop) exec(query string, args ...any) {

@@ -48,10 +48,9 @@ type shape struct {
 
 // Sizes of a drawing.
 const (
-	lineHeight = 34
-	lineWidth  = 560
-	labelWidth = 130
-	barRoom    = 340
+	lineHeight = 46 // the label stands above its bar: it may be long
+	lineWidth  = 480
+	barRoom    = 410
 	colWidth   = 22
 	colHeight  = 120
 )
@@ -65,8 +64,8 @@ func draw(c *Chart) drawing {
 		w := b.Value * barRoom / c.Most()
 		y := i * lineHeight
 		d.Shapes = append(d.Shapes, shape{
-			Bar: b, X: labelWidth, Y: y + 6, W: max(w, 1), H: lineHeight - 12,
-			LabelX: labelWidth - 10, LabelY: y + 22, ValueX: labelWidth + w + 8, ValueY: y + 22, ShowLabel: true,
+			Bar: b, X: 0, Y: y + 20, W: w, H: 16,
+			LabelX: 0, LabelY: y + 14, ValueX: w + 8, ValueY: y + 33, ShowLabel: true,
 		})
 	}
 	return d

@@ -78,6 +78,9 @@ func (r *Result) facts(l report.Lang) []report.Fact {
 	return facts
 }
 
+// short is for lists; the zone stands with the first and the last time.
+func short(t time.Time) string { return t.Format("2006-01-02 15:04:05") }
+
 func stamp(t time.Time) string { return t.Format("2006-01-02 15:04:05 -07:00") }
 
 func (r *Result) routesSection(l report.Lang) report.Section {
@@ -195,7 +198,7 @@ func (r *Result) newestSection(l report.Lang) report.Section {
 		t.Head = append(t.Head, l.Of("visitor", "访客"))
 	}
 	for _, g := range r.Newest {
-		row := []string{stamp(g.First), g.Method + " " + g.Path, report.Count(g.Writes), g.gaps(), g.statuses(), g.Address}
+		row := []string{short(g.First), g.Method + " " + g.Path, report.Count(g.Writes), g.gaps(), g.statuses(), g.Address}
 		if full {
 			row = append(row, g.Visitor)
 		}
