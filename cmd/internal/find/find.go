@@ -45,7 +45,10 @@ const (
 // Mistake is an error in what was asked for.
 type Mistake struct{ err error }
 
+// Error says what is wrong, and what there is instead.
 func (m *Mistake) Error() string { return m.err.Error() }
+
+// Unwrap returns what the database said, if it did.
 func (m *Mistake) Unwrap() error { return m.err }
 
 func mistake(format string, args ...any) error { return &Mistake{fmt.Errorf(format, args...)} }

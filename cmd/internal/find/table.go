@@ -118,14 +118,6 @@ func (c column) integer() bool {
 	return false
 }
 
-func (c column) number() bool {
-	switch c.typ {
-	case "decimal", "numeric", "double", "double precision", "float", "real", "money":
-		return true
-	}
-	return c.integer()
-}
-
 // timed tells a type that is a time by itself.
 func (c column) timed() bool {
 	return strings.HasPrefix(c.typ, "timestamp") || c.typ == "datetime" || c.typ == "date"

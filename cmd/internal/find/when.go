@@ -103,11 +103,10 @@ const lateCommit = 5 * time.Minute
 func (t *timer) pass(when time.Time) time.Time {
 	first, second := when, when.Add(time.Hour)
 	if !sameWall(first, second) {
-		if before := when.Add(-time.Hour); sameWall(before, when) {
-			first, second = before, when
-		} else {
-			return when
-		}
+		first, second = when.Add(-time.Hour), when
+	}
+	if !sameWall(first, second) {
+		return when // the clock shows it once
 	}
 	if t.last.After(first.Add(lateCommit)) {
 		return second

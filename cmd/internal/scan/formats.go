@@ -114,12 +114,13 @@ func detect(head []byte) format {
 
 // fits counts the lines, of the first hundred, that a format can read.
 func fits(f format, head []byte) int {
-	n, line := 0, []byte(nil)
+	n := 0
 	for range 100 {
-		var ok bool
-		if line, head, ok = bytes.Cut(head, []byte("\n")); !ok && len(line) == 0 {
+		line, rest, ok := bytes.Cut(head, []byte("\n"))
+		if !ok && len(line) == 0 {
 			break
 		}
+		head = rest
 		var e entry
 		if f.cut(bytes.TrimSuffix(line, []byte("\r")), &e) && likely(&e) {
 			n++

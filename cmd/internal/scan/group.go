@@ -63,11 +63,11 @@ func (k *newest) list() []*Group {
 func shorten(address string) string {
 	a, err := netip.ParseAddr(address)
 	if err != nil {
-		if ap, err := netip.ParseAddrPort(address); err == nil {
-			a = ap.Addr()
-		} else {
+		withPort, err := netip.ParseAddrPort(address)
+		if err != nil {
 			return "…"
 		}
+		a = withPort.Addr()
 	}
 	a = a.Unmap().WithZone("")
 	bits := 48

@@ -108,7 +108,6 @@ func (r *Route) finish() {
 type routes struct {
 	byName map[string]*Route
 	byPath map[string]*Route
-	others int
 }
 
 func newRoutes() *routes { return &routes{byName: map[string]*Route{}, byPath: map[string]*Route{}} }

@@ -89,25 +89,19 @@ func (c clock) zoned(wall, fraction int64, zone []byte, ok bool) (moment, bool) 
 
 // epoch tells the unit by the size: seconds have ten digits until 2286.
 func (c clock) epoch(b []byte) (moment, bool) {
-	whole, rest, dotted := bytes.Cut(b, []byte("."))
-	n, at := number(whole), int64(0)
-	switch {
-	case n < 0:
-		return moment{}, false
-	case len(whole) == 10:
-		fraction, left := int64(0), rest
-		if dotted {
-			fraction, left = micro(rest)
-		}
-		at = int64(n)*second + fraction
-		if len(left) > 0 {
-			return moment{}, false
-		}
-	case len(whole) == 13:
-		at = int64(n) * 1000
-	case len(whole) == 16:
-		at = int64(n)
+	whole, rest, _ := bytes.Cut(b, []byte("."))
+	at, fraction := int64(number(whole)), int64(0)
+	switch len(whole) {
+	case 10:
+		fraction, rest = micro(rest)
+		at = at*second + fraction
+	case 13:
+		at *= 1000
+	case 16:
 	default:
+		return moment{}, false
+	}
+	if at < 0 || len(rest) > 0 {
 		return moment{}, false
 	}
 	return moment{at, time.UnixMicro(at).In(c.location()).Hour()}, true
