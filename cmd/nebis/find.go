@@ -62,7 +62,7 @@ func (f *findFlags) flags(cmd *cobra.Command) {
 	flags.StringVar(&f.opts.Sum, "sum", "", "column to add up over the rows that are too many")
 	flags.StringVar(&f.opts.Where, "where", "", "condition in the database's SQL, such as \"status <> 'cancelled'\"")
 	flags.StringVar(&f.since, "since", "", "only rows since then: 90d, 12h, 2026-01-31")
-	flags.DurationVar(&f.opts.Pause, "pause", 0, "rest after every small read (default as long as the read took)")
+	flags.DurationVar(&f.opts.Pause, "pause", 0, "rest after every small read (default three times as long as the read took)")
 	flags.StringVar(&f.zone, "tz", "", "zone of times that have none, such as Asia/Shanghai\n(default this computer's; UTC on SQLite)")
 	f.output.flags(cmd)
 }

@@ -28,7 +28,7 @@ type Options struct {
 	Where    string         // a condition in the database's SQL
 	Since    time.Time      // earlier rows do not count
 	Location *time.Location // of times without a zone. Defaults to UTC on SQLite, else this computer's
-	Pause    time.Duration  // after every read; negative is as long as the read took
+	Pause    time.Duration  // after every read; negative is three times as long as the read took
 	Page     int            // rows a read. Defaults to 2,000
 	Full     bool           // with the ids of the rows
 

@@ -251,11 +251,14 @@ func shown(values []sql.RawBytes) string {
 	return strings.Join(parts, "/")
 }
 
-// pause gives the shop at least as much time as the read took from it.
+// pauseFactor leaves the database to the shop for three quarters of the time.
+const pauseFactor = 3
+
+// pause gives the shop more time than the read took from it.
 func (s *search) pause(ctx context.Context, took time.Duration) error {
 	d := s.opts.Pause
 	if d < 0 {
-		d = took
+		d = pauseFactor * took
 	}
 	select {
 	case <-ctx.Done():

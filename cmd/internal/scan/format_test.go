@@ -117,6 +117,23 @@ func TestFold(t *testing.T) {
 	}
 }
 
+func TestSlowIsTenSeconds(t *testing.T) {
+	for value, want := range map[string]bool{"9.999": false, "10.0": true, "10": true, "-": false, "": false} {
+		var e entry
+		e.set(seconds, []byte(value))
+		if isSlow(&e) != want {
+			t.Errorf("%s s: %v", value, !want)
+		}
+	}
+	for value, want := range map[string]bool{"9999999": false, "10000000": true} {
+		var e entry
+		e.set(micros, []byte(value))
+		if isSlow(&e) != want {
+			t.Errorf("%s µs: %v", value, !want)
+		}
+	}
+}
+
 func TestRoutesAreBounded(t *testing.T) {
 	rs := newRoutes()
 	for i := range 3 * maxRoutes {

@@ -129,6 +129,7 @@ func TestTheCauseIsJudgedByTheFirstOne(t *testing.T) {
 		{"an error", post(0, status(502)), post(3), scan.Retry},
 		{"a time-out of the client", post(0, status(499), took(30)), post(1), scan.Retry},
 		{"a slow answer", post(0, took(12)), post(1), scan.Retry},
+		{"a quick one, and an error of the client", post(0, status(422)), post(1), scan.DoubleClick},
 		{"no answer at all", post(0, status(444)), post(1), scan.Resent},
 		{"a program at once", post(0, with("okhttp/4.12")), post(0, with("okhttp/4.12")), scan.Resent},
 		{"a program later", post(0, with("okhttp/4.12")), post(4, with("okhttp/4.12")), scan.Retry},
