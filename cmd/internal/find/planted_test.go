@@ -86,14 +86,14 @@ func TestWhereLeavesRowsOut(t *testing.T) {
 
 func TestWithoutSameItProposesColumns(t *testing.T) {
 	everywhere(t, func(s *shop) {
-		s.exec("CREATE TABLE orders (id " + s.id() + ", order_no VARCHAR(40) UNIQUE, user_id INTEGER, snack VARCHAR(40), amount DECIMAL(10,2), status VARCHAR(20), updated_at VARCHAR(40), add_time INTEGER)")
+		s.exec("CREATE TABLE orders (nr INTEGER PRIMARY KEY, barcode VARCHAR(40) UNIQUE, order_no VARCHAR(40), user_id INTEGER, snack VARCHAR(40), amount DECIMAL(10,2), status VARCHAR(20), updated_at VARCHAR(40), add_time INTEGER)")
 		for i := range 2 {
-			s.exec(fmt.Sprintf("INSERT INTO orders (order_no, user_id, snack, amount, status, updated_at, add_time) VALUES ('n%d', 1, 'tea', 1, 's%d', 'u%d', %d)", i, i, i, 1772366400+i))
+			s.exec(fmt.Sprintf("INSERT INTO orders VALUES (%d, 'b%d', 'n%d', 1, 'tea', 1, 's%d', 'u%d', %d)", i, i, i, i, i, 1772366400+i))
 		}
 		r := s.find(find.Options{})
 		s.wants(r, 1, 1)
-		if fmt.Sprintf("%v %v %v %v %v", r.Same, r.LeftOut, r.At, r.Proposed, r.ProposedAt) != "[user_id snack amount] [id order_no status updated_at] add_time true true" {
-			s.t.Errorf("it took %v by %s and left %v", r.Same, r.At, r.LeftOut)
+		if got := fmt.Sprintf("%v %v %v %v %v", r.Same, r.LeftOut, r.At, r.Proposed, r.ProposedAt); got != "[user_id snack amount] [nr barcode order_no status updated_at] add_time true true" {
+			s.t.Errorf("it took, left, and went by %s", got)
 		}
 	})
 }
@@ -171,14 +171,17 @@ func TestTheHourThatTheClockShowsTwice(t *testing.T) {
 		t.Fatal(err)
 	}
 	everywhere(t, func(s *shop) {
-		s.plant(atColumns[0], false)
+		s.plant(atColumns[0], true)
 		for i, wall := range []string{
 			"2026-03-29 01:59:58", "2026-03-29 03:00:02", // 4 s apart
 			"2026-10-25 02:30:00", "2026-10-25 02:59:59", "2026-10-25 02:00:01", "2026-10-25 02:30:02", // the second is 2 s before the third, the first an hour before the last
 		} {
 			s.insert(order{user: []int{1, 1, 2, 3, 3, 2}[i], item: "tea", amount: "1"}, wall)
 		}
-		s.wants(s.find(find.Options{Same: []string{"user_id", "item"}, Location: berlin}), 2, 2)
+		r := s.find(find.Options{Same: []string{"user_id", "item"}, Location: berlin, Full: true})
+		if s.wants(r, 2, 2); fmt.Sprint(r.Newest[0].IDs, r.Newest[1].IDs) != "[4 5] [1 2]" {
+			s.t.Errorf("found are %v and %v", r.Newest[0].IDs, r.Newest[1].IDs)
+		}
 	})
 }
 
