@@ -90,11 +90,11 @@ func (c clock) zoned(wall, fraction int64, zone []byte, ok bool) (moment, bool) 
 // epoch tells the unit by the size: seconds have ten digits until 2286.
 func (c clock) epoch(b []byte) (moment, bool) {
 	whole, rest, _ := bytes.Cut(b, []byte("."))
-	at, fraction := int64(number(whole)), int64(0)
+	at := int64(number(whole))
 	switch len(whole) {
 	case 10:
-		fraction, rest = micro(rest)
-		at = at*second + fraction
+		fraction, left := micro(rest)
+		at, rest = at*second+fraction, left
 	case 13:
 		at *= 1000
 	case 16:
