@@ -1,4 +1,5 @@
-// Command nebis has the tools around the library: so far the demonstration shop.
+// Command nebis has the tools around the library: the demonstration shop, and
+// find and scan, which look for duplicates in a table and in access logs.
 package main
 
 import (

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// The exit codes of every command.
+// The exit codes of every command but find and scan.
 const (
 	exitOK     = 0
 	exitFailed = 1
@@ -25,6 +25,8 @@ type env struct {
 // commands has one entry for each command; each has a file of its own.
 var commands = []func(env) *cobra.Command{
 	newDemo,
+	newFind,
+	newScan,
 	newVersion,
 }
 
@@ -36,10 +38,17 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 	if err == nil {
 		return exitOK
 	}
+	coded := new(codedError)
+	if errors.As(err, &coded) && coded.err == nil {
+		return coded.code
+	}
 	fmt.Fprintf(stderr, "nebis: %v\n", err)
 	if usage := new(usageError); errors.As(err, &usage) {
 		fmt.Fprintf(stderr, "Run '%s --help' for how it is used.\n", cmd.CommandPath())
 		return exitUsage
+	}
+	if coded.err != nil {
+		return coded.code
 	}
 	return exitFailed
 }
@@ -50,7 +59,7 @@ func newRoot(e env) *cobra.Command {
 		Short: "Makes repeated writes harmless: sent twice, done once",
 		Long: `Nebis makes a repeated write harmless: the same operation, sent once or ten
 times, takes effect once, and every sender gets the first answer.`,
-		Example:       "  nebis demo\n  nebis demo --db postgres://ann:secret@localhost:5432/shop",
+		Example:       "  nebis demo\n  nebis demo --db postgres://ann:secret@localhost:5432/shop\n  nebis find --db mysql://ann:secret@localhost/shop --table orders\n  nebis scan /var/log/nginx/access.log*",
 		Args:          noCommand,
 		RunE:          func(*cobra.Command, []string) error { return usagef("no command given") },
 		SilenceErrors: true,

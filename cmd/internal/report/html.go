@@ -1,0 +1,96 @@
+package report
+
+import (
+	_ "embed"
+	"fmt"
+	"html/template"
+	"io"
+)
+
+//go:embed page.html
+var source string
+
+var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
+	"count": Count,
+	"clean": Clean,
+	"draw":  draw,
+}).Parse(source))
+
+// HTML writes one page that needs nothing else: every language, with the first
+// one shown at the start. Whatever came from a table or a log is escaped.
+func HTML(w io.Writer, first Lang, build func(Lang) Page) error {
+	type edition struct {
+		Lang Lang
+		Page Page
+	}
+	var editions []edition
+	for _, l := range Langs {
+		editions = append(editions, edition{l, build(l)})
+	}
+	return pageTemplate.Execute(w, map[string]any{"First": first, "Editions": editions})
+}
+
+// drawing is a chart in the units of its SVG.
+type drawing struct {
+	Upright       bool
+	Width, Height int
+	Label         string // for those who cannot see it
+	Shapes        []shape
+}
+
+type shape struct {
+	Bar
+	X, Y, W, H     int
+	LabelX, LabelY int
+	ValueX, ValueY int
+	ShowLabel      bool
+}
+
+// Sizes of a drawing.
+const (
+	lineHeight = 46 // the label stands above its bar: it may be long
+	lineWidth  = 480
+	barRoom    = 410
+	colWidth   = 22
+	colHeight  = 120
+)
+
+func draw(c *Chart) drawing {
+	if c.Upright {
+		return drawUpright(c)
+	}
+	d := drawing{Width: lineWidth, Height: lineHeight * len(c.Bars), Label: spoken(c)}
+	for i, b := range c.Bars {
+		w := b.Value * barRoom / c.Most()
+		y := i * lineHeight
+		d.Shapes = append(d.Shapes, shape{
+			Bar: b, X: 0, Y: y + 20, W: w, H: 16,
+			LabelX: 0, LabelY: y + 14, ValueX: w + 8, ValueY: y + 33, ShowLabel: true,
+		})
+	}
+	return d
+}
+
+func drawUpright(c *Chart) drawing {
+	d := drawing{Upright: true, Width: colWidth*len(c.Bars) + 8, Height: colHeight + 40, Label: spoken(c)}
+	for i, b := range c.Bars {
+		h := b.Value * colHeight / c.Most()
+		x := i*colWidth + 4
+		d.Shapes = append(d.Shapes, shape{
+			Bar: b, X: x + 3, Y: 16 + colHeight - h, W: colWidth - 6, H: h,
+			LabelX: x + colWidth/2, LabelY: colHeight + 34, ValueX: x + colWidth/2, ValueY: 12 + colHeight - h,
+			ShowLabel: i%3 == 0,
+		})
+	}
+	return d
+}
+
+func spoken(c *Chart) string {
+	s := ""
+	for _, b := range c.Bars {
+		if b.Value > 0 {
+			s += fmt.Sprintf("%s: %s. ", b.Label, Count(b.Value))
+		}
+	}
+	return s
+}

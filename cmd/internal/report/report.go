@@ -1,0 +1,68 @@
+// Package report shows what find and scan have seen: as text for a terminal, as
+// JSON for programs, and as one self-contained HTML page for whoever decides.
+// A report is built once for each language; the three forms have the same
+// figures.
+package report
+
+// Page is a report in one language.
+type Page struct {
+	Title    string
+	Lead     string // the answer, in one sentence
+	Found    bool   // something was found
+	Facts    []Fact
+	Sections []Section
+	Limits   []string // what the figures cannot tell
+}
+
+// Fact is a figure with its name.
+type Fact struct {
+	Label, Value string
+}
+
+// Section is a part of a page; any of its parts may be missing.
+type Section struct {
+	Title string
+	Note  string
+	Chart *Chart
+	Table *Table
+	Lines []string // to be copied as they are
+}
+
+// Table has text to the left and, in the columns named by Right, figures to
+// the right.
+type Table struct {
+	Head  []string
+	Right map[int]bool
+	Rows  [][]string
+}
+
+// Chart has one bar for each label.
+type Chart struct {
+	Upright bool // columns rather than lines; for many short labels
+	Bars    []Bar
+}
+
+// Bar is one figure of a chart.
+type Bar struct {
+	Label string
+	Value int
+}
+
+// Most returns the greatest value, and at least 1, so that it can divide.
+func (c *Chart) Most() int {
+	most := 1
+	for _, b := range c.Bars {
+		most = max(most, b.Value)
+	}
+	return most
+}
+
+// Any tells whether there is anything to draw.
+func (c *Chart) Any() bool {
+	for _, b := range c.Bars {
+		if b.Value > 0 {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,175 @@
+package scan
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestFormatsCutTheirLines(t *testing.T) {
+	for _, c := range []struct{ format, line, addr, when, request, agent string }{
+		{"common", `::1 - - [01/Mar/2026:12:00:00 +0000] "POST /a HTTP/1.1" 200 -`, "::1", "01/Mar/2026:12:00:00 +0000", "POST /a HTTP/1.1", ""},
+		{"vhost_combined", `shop:443 1.2.3.4 - - [01/Mar/2026:12:00:00 +0000] "POST /a HTTP/1.1" 200 1 "-" "x"`, "1.2.3.4", "01/Mar/2026:12:00:00 +0000", "POST /a HTTP/1.1", "x"},
+		{"main", `10.0.0.1 - - [01/Mar/2026:12:00:00 +0000] "POST /a HTTP/1.1" 200 1 "-" "x" "1.2.3.4"`, "1.2.3.4", "01/Mar/2026:12:00:00 +0000", "POST /a HTTP/1.1", "x"},
+		{`LogFormat "%a %{usec}t \"%r\" %>s %O \"%{User-Agent}i\" %D" shop`, `1.2.3.4 1772366400000000 "POST /a HTTP/1.1" 200 1 "x" 12`, "1.2.3.4", "1772366400000000", "POST /a HTTP/1.1", "x"},
+		{`%h %{%Y-%m-%dT%H:%M:%S%z}t "%r" 100%%`, `1.2.3.4 2026-03-01T12:00:00+0000 "POST /a HTTP/1.1" 100%`, "1.2.3.4", "2026-03-01T12:00:00+0000", "POST /a HTTP/1.1", ""},
+		{`${remote_addr}|$msec|$request|$http_user_agent`, `1.2.3.4|1772366400.123|POST /a HTTP/1.1|x y`, "1.2.3.4", "1772366400.123", "POST /a HTTP/1.1", "x y"},
+	} {
+		f, err := parseFormat(c.format)
+		if err != nil {
+			t.Errorf("%s: %v", c.format, err)
+			continue
+		}
+		var e entry
+		if !f.cut([]byte(c.line), &e) || string(address(&e)) != c.addr || string(e[when]) != c.when || string(e[request]) != c.request || string(e[agent]) != c.agent {
+			t.Errorf("%s: %q", c.format, e)
+		}
+		if m, ok := (clock{}).parse(e[when]); !ok || m.at/second != 1772366400 || m.hour != 12 {
+			t.Errorf("%s: the time is %v, %v", c.format, m, ok)
+		}
+	}
+}
+
+func TestAFormatThatCannotWorkIsRefused(t *testing.T) {
+	for format, says := range map[string]string{
+		"combind":                            "neither a log_format",
+		"$remote_addr $request":              "no time",
+		"$remote_addr [$time_local]":         "no request",
+		`[$time_local] "$request"`:           "tells visitors apart",
+		`$remote_addr$time_local "$request"`: "side by side",
+		"${remote_addr [$time_local]":        "without its }",
+		"$ $time_local":                      "without a name",
+		"%h %t %{Referer":                    "without its }",
+		"%h %":                               "without a letter",
+	} {
+		if _, err := parseFormat(format); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v; want %q", format, err, says)
+		}
+	}
+}
+
+func TestEachLogHasItsFormatByItself(t *testing.T) {
+	lines := map[string]string{
+		commonFormat:   `1.2.3.4 - - [01/Mar/2026:12:00:00 +0000] "POST /a HTTP/1.1" 200 1`,
+		combinedFormat: `1.2.3.4 - - [01/Mar/2026:12:00:00 +0000] "POST /a HTTP/1.1" 200 1 "-" "x"`,
+		mainFormat:     `1.2.3.4 - - [01/Mar/2026:12:00:00 +0000] "POST /a HTTP/1.1" 200 1 "-" "x" "-"`,
+		vhostFormat:    `shop:80 1.2.3.4 - - [01/Mar/2026:12:00:00 +0000] "POST /a HTTP/1.1" 200 1 "-" "x"`,
+	}
+	for format, line := range lines {
+		got := detect([]byte(line + "\n")).(*pattern)
+		if want := loose(format); len(got.parts) != len(want.parts) || got.parts[1].after != want.parts[1].after {
+			t.Errorf("%s was taken for another format: %+v", line, got)
+		}
+	}
+	if _, is := detect([]byte(`{"time":"2026-03-01T12:00:00Z"}` + "\n")).(jsonLines); !is {
+		t.Error("JSON was taken for text")
+	}
+}
+
+// The library's own reading of times is the measure.
+func TestClockAgreesWithTheLibrary(t *testing.T) {
+	shanghai, err := time.LoadLocation("Asia/Shanghai")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for at := time.Date(1999, 12, 1, 23, 59, 58, 0, time.UTC); at.Year() < 2032; at = at.Add(613*time.Hour + 7*time.Minute + time.Second) {
+		for _, layout := range []string{"02/Jan/2006:15:04:05 -0700", time.RFC3339, "2006-01-02 15:04:05"} {
+			local := at.In(shanghai)
+			m, ok := clock{shanghai}.parse([]byte(local.Format(layout)))
+			if !ok || m.at != at.UnixMicro() || m.hour != local.Hour() {
+				t.Fatalf("%s: %v, %v; want %d", local.Format(layout), m, ok, at.UnixMicro())
+			}
+		}
+	}
+}
+
+func TestClockRefuses(t *testing.T) {
+	for _, s := range []string{
+		"", "-", "2026", "32/Jan/2026:12:00:00 +0000", "01/Jan/2026:24:00:00 +0000", "01/Jan/2026:12:00:00 *0000", "01/Jan/2026:12:00:00 +00",
+		"2026-13-01T00:00:00Z", "2026-01-01T00:00", "2026-01-01X00:00:00Z", "177236640", "17723664000", "1772366400.12x", "-1772366400",
+	} {
+		if m, ok := (clock{}).parse([]byte(s)); ok {
+			t.Errorf("%q is %v", s, m)
+		}
+	}
+}
+
+func TestFold(t *testing.T) {
+	for path, want := range map[string]string{
+		"/orders":                   "/orders",
+		"/orders/123?x=1":           "/orders/{id}",
+		"/api/v2/oauth2/token":      "/api/v2/oauth2/token",
+		"/u/ann@example.com/avatar": "/u/{id}/avatar",
+		"/o/550e8400-e29b-41d4-a716-446655440000/pay": "/o/{id}/pay",
+		"/o/SO20260301-7":          "/o/{id}",
+		"/f/d41d8cd98f00b204":      "/f/{id}",
+		"/feedface":                "/feedface",
+		"/index.php;jsessionid=1":  "/index.php",
+		"https://shop.example/a/1": "/a/{id}",
+		"/%E4%B8%8B%E5%8D%95":      "/%E4%B8%8B%E5%8D%95",
+		"/2026.03":                 "/{id}",
+		"/404.html":                "/404.html",
+		"":                         "",
+	} {
+		if got := fold(path); got != want {
+			t.Errorf("%s is %s, want %s", path, got, want)
+		}
+	}
+}
+
+func TestSlowIsTenSeconds(t *testing.T) {
+	for value, want := range map[string]bool{"9.999": false, "10.0": true, "10": true, "-": false, "": false} {
+		var e entry
+		e.set(seconds, []byte(value))
+		if isSlow(&e) != want {
+			t.Errorf("%s s: %v", value, !want)
+		}
+	}
+	for value, want := range map[string]bool{"9999999": false, "10000000": true} {
+		var e entry
+		e.set(micros, []byte(value))
+		if isSlow(&e) != want {
+			t.Errorf("%s µs: %v", value, !want)
+		}
+	}
+}
+
+func TestRoutesAreBounded(t *testing.T) {
+	rs := newRoutes()
+	for i := range 3 * maxRoutes {
+		rs.of([]byte("POST"), []byte("/"+strings.Repeat("a", i%150)+strings.Repeat("z", i/150)))
+	}
+	if len(rs.byName) > maxRoutes+1 || len(rs.byPath) > maxPaths {
+		t.Errorf("%d routes, %d paths", len(rs.byName), len(rs.byPath))
+	}
+}
+
+func FuzzLine(f *testing.F) {
+	for _, line := range []string{
+		`1.2.3.4 - - [01/Mar/2026:12:00:00 +0000] "POST /a HTTP/1.1" 200 1 "-" "x\"y"`,
+		`{"remote_addr":"1.2.3.4","time":1772366400.5,"request":"POST /a HTTP/1.1","x":{"y":[1,null,{"z":"\u00e4"}]}}`,
+		`::1 - - [`, `{"a":"\`, "\x00\xff",
+	} {
+		f.Add([]byte(line))
+	}
+	formats := []format{loose(mainFormat), loose(combinedFormat), loose(vhostFormat), loose(commonFormat), jsonLines{}}
+	f.Fuzz(func(t *testing.T, line []byte) {
+		for _, format := range append(formats, detect(line)) {
+			s, err := newScanner(&Options{Full: true, Also: []string{"/*"}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range 2 {
+				if w := s.reader.read(format, line); w != nil {
+					s.queue.push(w)
+				}
+			}
+			s.release(true)
+			s.result.finish(s.reader.routes, s.opts)
+			r := s.result
+			if r.Lines != 0 && r.Lines != 2 || r.Broken > r.Lines || r.Repeated > r.Writes || r.Writes > r.Lines || r.Writes == 2 && r.Repeated != 1 {
+				t.Errorf("%q: %d lines, %d broken, %d writes, %d repeated", line, r.Lines, r.Broken, r.Writes, r.Repeated)
+			}
+		}
+	})
+}
