@@ -16,7 +16,9 @@ import (
 // r is the request that the page answers. Use it when a form is shown again after
 // a mistake, too: the corrected form is a new operation.
 func Field(w http.ResponseWriter, r *http.Request) template.HTML {
-	return FieldKey(w, r, NewKey())
+	// The client may put another new key in its place, after an edit, and must not
+	// where the key stands for a basket.
+	return hiddenField(w, NewKey(), " data-nebis-renew")
 }
 
 // FieldKey is [Field] with a key of the server's own, for what must happen once
@@ -27,10 +29,14 @@ func FieldKey(w http.ResponseWriter, _ *http.Request, key string) template.HTML 
 		sum := sha256.Sum256([]byte(key))
 		key = hex.EncodeToString(sum[:])
 	}
+	return hiddenField(w, key, "")
+}
+
+func hiddenField(w http.ResponseWriter, key, more string) template.HTML {
 	w.Header().Set("Cache-Control", "no-store")
 	// Without autocomplete="off" Firefox puts the old key back on reload.
 	return template.HTML(`<input type="hidden" name="` + keyField + `" value="` +
-		template.HTMLEscapeString(key) + `" autocomplete="off">`)
+		template.HTMLEscapeString(key) + `" autocomplete="off"` + more + `>`)
 }
 
 // SeeOther answers a form with 303 See Other: the browser GETs url, and reloading
