@@ -148,7 +148,7 @@
 		if (!input.value) input.value = input.dataset.nebisRenew = newKey()
 		if (!state) {
 			let {type} = performance.getEntriesByType('navigation')[0]
-			let name = location.pathname + (attribute(form, 0, 'id') ?? attribute(form, 0, 'action'))
+			let name = location.pathname + (form.getAttribute('id') ?? form.getAttribute('action'))
 			state = form.nebis = {_name: name}
 			if (open[name] && type != 'navigate') renew(input, open[name].key)
 			if (type != 'reload') delete open[name]
