@@ -19,17 +19,23 @@ import (
 // r is the request that the page answers. Use it when a form is shown again after
 // a mistake, too: the corrected form is a new operation.
 func Field(w http.ResponseWriter, r *http.Request) template.HTML {
-	return FieldKey(w, r, NewKey())
+	// The client may put another new key in its place, after an edit, and must not
+	// where the key stands for a basket.
+	return hiddenField(w, NewKey(), " data-nebis-renew")
 }
 
 // FieldKey is [Field] with a key of the server's own, for what must happen once
 // however many pages are open: a [BusinessKey] made from a basket's id and version,
 // say. A key that is too long or has other characters than ! to ~ is replaced by its SHA-256.
 func FieldKey(w http.ResponseWriter, _ *http.Request, key string) template.HTML {
+	return hiddenField(w, fitting(key), "")
+}
+
+func hiddenField(w http.ResponseWriter, key, more string) template.HTML {
 	w.Header().Set("Cache-Control", "no-store")
 	// Without autocomplete="off" Firefox puts the old key back on reload.
 	return template.HTML(`<input type="hidden" name="` + keyField + `" value="` +
-		template.HTMLEscapeString(fitting(key)) + `" autocomplete="off">`)
+		template.HTMLEscapeString(key) + `" autocomplete="off"` + more + `>`)
 }
 
 // BusinessKey makes a key of what must happen once: the order of version 3 of

@@ -110,7 +110,7 @@ func TestFieldGivesEachFormAKeyOfItsOwnAndKeepsThePageOutOfCaches(t *testing.T) 
 	w := httptest.NewRecorder()
 	r := httptest.NewRequest("GET", "/", nil)
 	a, b := string(Field(w, r)), string(Field(w, r))
-	want := regexp.MustCompile(`^<input type="hidden" name="idempotency_key" value="[0-9a-f-]{36}" autocomplete="off">$`)
+	want := regexp.MustCompile(`^<input type="hidden" name="idempotency_key" value="[0-9a-f-]{36}" autocomplete="off" data-nebis-renew>$`)
 	if !want.MatchString(a) || a == b {
 		t.Errorf("got %s and %s", a, b)
 	}
