@@ -32,7 +32,7 @@ func main() {
 	}, nil))
 	http.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
 		key := nebishttp.Field(w, r)
-		fmt.Fprintf(w, `<form method="post" action="/orders">%s<input name="item" value="tea"><button>Order</button></form>`, key)
+		fmt.Fprintf(w, `<!doctype html><form method="post" action="/orders">%s<input name="item" value="tea"><button>Order</button></form>`, key)
 	})
 	http.HandleFunc("GET /orders/{id}", func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintf(w, "order %s is yours", r.PathValue("id"))

@@ -37,6 +37,9 @@ func TestTheReadmesProgramRuns(t *testing.T) {
 	base := start(t)
 	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	page := get(t, client, base+"/")
+	if kind := http.DetectContentType([]byte(page)); !strings.HasPrefix(kind, "text/html") {
+		t.Errorf("a browser takes the page for %s: %s", kind, page)
+	}
 	key := regexp.MustCompile(`name="idempotency_key"[^>]*value="([^"]+)"`).FindStringSubmatch(page)
 	if key == nil {
 		t.Fatalf("no key in the form: %s", page)

@@ -158,6 +158,9 @@ func TestAFormThatWasEditedAfterItsSendLeadsOn(t *testing.T) {
 	c.submit("/orders", fields).want(t, 303, "created")
 	fields.Set("qty", "2")
 	page := c.submit("/orders", fields).want(t, 422, "mismatch").body
+	if list := c.get("/orders").body; !strings.Contains(list, "<b>2</b> requests") || !strings.Contains(list, "<b>1</b> order<") {
+		t.Errorf("a mismatch is counted as an order: %s", list)
+	}
 	if !strings.Contains(page, `<a class="button" href="/orders/1">`) {
 		t.Error(page)
 	}

@@ -14,8 +14,9 @@ func (s *Shop) counted(guarded bool, next http.Handler) http.Handler {
 		s.tally.arrived(guarded)
 		s.recovered(next).ServeHTTP(w, r)
 		id, err := strconv.ParseInt(path.Base(w.Header().Get("Location")), 10, 64)
-		if err == nil {
-			s.tally.answered(id, guarded, w.Header().Get("Idempotency-Status"))
+		outcome := w.Header().Get("Idempotency-Status")
+		if err == nil && (outcome == "" || outcome == "created" || outcome == "replayed") {
+			s.tally.answered(id, guarded, outcome) // a mismatch names the first result, too
 		}
 	})
 }
