@@ -89,6 +89,20 @@ type indexer struct {
 	last  string
 }
 
+// read reads rows of an index's name, whether it is unique, whether it is the
+// primary key, and one column.
+func (x *indexer) read(ctx context.Context, tx *sql.Tx, query string, args ...any) error {
+	return rowsOf(ctx, tx, func(rows *sql.Rows) error {
+		var name, col string
+		var unique, primary bool
+		if err := rows.Scan(&name, &unique, &primary, &col); err != nil {
+			return err
+		}
+		x.add(name, col, unique, primary)
+		return nil
+	}, query, args...)
+}
+
 func (x *indexer) add(name, col string, unique, primary bool) {
 	if x.last != name || len(x.table.indexes) == 0 {
 		x.table.indexes = append(x.table.indexes, index{unique: unique, primary: primary})

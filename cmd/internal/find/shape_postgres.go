@@ -89,15 +89,7 @@ func (postgresDialect) columns(ctx context.Context, tx *sql.Tx, t *table, oid in
 // indexes leaves out those on a part of the rows, or on an expression.
 func (postgresDialect) indexes(ctx context.Context, tx *sql.Tx, t *table, oid int64) error {
 	x := indexer{table: t}
-	return rowsOf(ctx, tx, func(rows *sql.Rows) error {
-		var name, col string
-		var unique, primary bool
-		if err := rows.Scan(&name, &unique, &primary, &col); err != nil {
-			return err
-		}
-		x.add(name, col, unique, primary)
-		return nil
-	}, `SELECT i.indexrelid::text, i.indisunique, i.indisprimary, a.attname
+	return x.read(ctx, tx, `SELECT i.indexrelid::text, i.indisunique, i.indisprimary, a.attname
 		FROM pg_catalog.pg_index i CROSS JOIN LATERAL unnest(i.indkey::int2[]) WITH ORDINALITY AS k(attnum, n)
 		JOIN pg_catalog.pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.attnum
 		WHERE i.indrelid = $1::bigint::oid AND i.indpred IS NULL AND i.indexprs IS NULL AND i.indisvalid AND k.n <= i.indnkeyatts

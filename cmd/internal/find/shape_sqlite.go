@@ -71,15 +71,7 @@ func (sqliteDialect) columns(ctx context.Context, tx *sql.Tx, t *table) ([]colum
 
 func (sqliteDialect) indexes(ctx context.Context, tx *sql.Tx, t *table) error {
 	x := indexer{table: t}
-	return rowsOf(ctx, tx, func(rows *sql.Rows) error {
-		var name, col string
-		var unique, primary bool
-		if err := rows.Scan(&name, &unique, &primary, &col); err != nil {
-			return err
-		}
-		x.add(name, col, unique, primary)
-		return nil
-	}, `SELECT l.name, l."unique", l.origin = 'pk', i.name FROM pragma_index_list(?) AS l, pragma_index_info(l.name) AS i
+	return x.read(ctx, tx, `SELECT l.name, l."unique", l.origin = 'pk', i.name FROM pragma_index_list(?) AS l, pragma_index_info(l.name) AS i
 		WHERE NOT l.partial AND NOT EXISTS (SELECT 1 FROM pragma_index_info(l.name) WHERE name IS NULL) ORDER BY l.seq, i.seqno`, t.name)
 }
 

@@ -30,8 +30,13 @@ const maxBaskets = 1 << 30
 // errStale: the basket is not what its page showed.
 var errStale = errors.New("shop: the basket has changed")
 
-func (s *Shop) basketOf(ctx context.Context, visitor string) (b basket, err error) {
-	err = s.db.QueryRowContext(ctx, s.sql.q(`SELECT number, version, qty FROM nebis_demo_baskets WHERE visitor = ?`), visitor).
+// asker is the database or a transaction in it.
+type asker interface {
+	QueryRowContext(context.Context, string, ...any) *sql.Row
+}
+
+func (s *Shop) basketOf(ctx context.Context, q asker, visitor string) (b basket, err error) {
+	err = q.QueryRowContext(ctx, s.sql.q(`SELECT number, version, qty FROM nebis_demo_baskets WHERE visitor = ?`), visitor).
 		Scan(&b.Number, &b.Version, &b.Qty)
 	if errors.Is(err, sql.ErrNoRows) {
 		return basket{Number: 1}, nil
@@ -85,19 +90,22 @@ func (s *Shop) placeBasket(w http.ResponseWriter, r *http.Request, tx *sql.Tx) e
 // takeBasket begins the visitor's next basket and returns what was in this one.
 // The condition needs no key: a basket that has been ordered is another one.
 func (s *Shop) takeBasket(ctx context.Context, tx *sql.Tx, visitor string, nth, version int) (qty int, err error) {
-	res, err := tx.ExecContext(ctx, s.sql.q(`UPDATE nebis_demo_baskets SET number = number + 1, version = 0
-		WHERE visitor = ? AND number = ? AND version = ? AND qty > 0`), visitor, nth, version)
+	b, err := s.basketOf(ctx, tx, visitor)
 	if err != nil {
 		return 0, err
 	}
-	if n, err := res.RowsAffected(); err != nil || n != 1 {
-		return 0, errors.Join(errStale, err)
-	}
-	if err := tx.QueryRowContext(ctx, s.sql.q(`SELECT qty FROM nebis_demo_baskets WHERE visitor = ?`), visitor).Scan(&qty); err != nil {
+	res, err := tx.ExecContext(ctx, s.sql.q(`UPDATE nebis_demo_baskets SET number = number + 1, version = 0, qty = 0
+		WHERE visitor = ? AND number = ? AND version = ? AND qty = ? AND qty > 0`), visitor, nth, version, b.Qty)
+	if err != nil {
 		return 0, err
 	}
-	_, err = tx.ExecContext(ctx, s.sql.q(`UPDATE nebis_demo_baskets SET qty = 0 WHERE visitor = ?`), visitor)
-	return qty, err
+	switch n, err := res.RowsAffected(); {
+	case err != nil:
+		return 0, err
+	case n == 0:
+		return 0, errStale
+	}
+	return b.Qty, nil
 }
 
 // basketView is the page of the basket: three forms.
@@ -108,7 +116,7 @@ type basketView struct {
 }
 
 func (s *Shop) basketPage(w http.ResponseWriter, r *http.Request) error {
-	b, err := s.basketOf(r.Context(), visitorOf(r))
+	b, err := s.basketOf(r.Context(), s.db, visitorOf(r))
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package shop
 
 import (
+	"net/http"
 	"net/url"
 	"regexp"
 	"strings"
@@ -103,6 +104,16 @@ func TestTheLivePageDoesNotUseTheNoticeUp(t *testing.T) {
 	c := visitor(t, openShop(t, dburltest.SQLite(t)))
 	c.submit("/orders", url.Values{"item": {"tea"}, "qty": {"1"}, "idempotency_key": {"k"}})
 	c.do("HEAD", "/orders", "", "", "")
+	refresh, err := http.NewRequestWithContext(t.Context(), "GET", c.base+"/orders", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	refresh.Header = http.Header{"Live": {"1"}, "Cookie": {c.cookie}}
+	res, err := c.http.Do(refresh)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res.Body.Close()
 	if page := c.get("/orders").body; !strings.Contains(page, "Thank you: order 1") {
 		t.Error(page)
 	}

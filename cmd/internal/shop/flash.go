@@ -73,9 +73,13 @@ func (s *Shop) tell(ctx context.Context, n notice) {
 	}
 }
 
-// told takes the notice out, for a page that shows it. Of an order whose
+// told takes the notice out, for a page that shows it: not for the live page's own
+// refreshing, which would use it up unseen. Of an order whose
 // transaction was rolled back after all there is nothing to tell.
 func (s *Shop) told(r *http.Request) *notice {
+	if r.Method != http.MethodGet || r.Header.Get("Live") != "" {
+		return nil
+	}
 	ctx := r.Context()
 	n := notice{s.sessions.PopString(ctx, saysText), s.sessions.GetInt64(ctx, saysOrder)}
 	if n.Text == "" {

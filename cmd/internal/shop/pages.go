@@ -150,10 +150,7 @@ func (s *Shop) listPage(w http.ResponseWriter, r *http.Request) error {
 	}
 	lang := langOf(r)
 	data := ledger{Heading: heading(lang, n), Total: s.tally.now(), Shortened: n > len(newest), Key: nebishttp.NewKey()}
-	// The page's own refreshing shows no notice, and must not use it up.
-	if r.Method == http.MethodGet && r.Header.Get("Live") == "" {
-		data.Notice = s.told(r)
-	}
+	data.Notice = s.told(r)
 	for _, rec := range newest {
 		twin := func(other record) bool { return other.ID < rec.ID && isTwin(rec, other) }
 		data.Orders = append(data.Orders, listed{rec, slices.ContainsFunc(newest, twin)})
