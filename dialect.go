@@ -66,7 +66,7 @@ func (d Dialect) schema(n name) []string {
 //	takeover  owner, fingerprint, token, keep, row id, key, scope, the token that was seen
 //	recheck   owner, fingerprint, token, keep, row id, the token that was seen
 //	read      key, scope, owner
-//	save      response, row id, token
+//	save      response, row id, token; with saveByKey response, key, scope, owner, token
 //	harden    row id, token
 type engine struct {
 	insert, takeover, recheck string
@@ -99,6 +99,7 @@ type engine struct {
 	hex           bool   // the answer is sent in hex: as text, the connection's charset would convert it
 	disarm        string // puts the session right again after a rollback, if needed
 	saveCommits   bool   // the save commits in the same statement
+	saveByKey     bool   // the claim does not tell the id of its row
 
 	// Servers that can limit a lock wait by the session only: the session's own
 	// limit, in seconds. 0 elsewhere.
@@ -166,12 +167,12 @@ func rowsWon(ctx context.Context, tx *sql.Tx, stmt *sql.Stmt, claim string, args
 	return id, err == nil, err
 }
 
-// answerWon reports whether the claim statement answered with a row.
-func answerWon(ctx context.Context, tx *sql.Tx, _ *sql.Stmt, claim string, args []any) (id int64, won bool, err error) {
-	var ignored sql.NullString
-	err = tx.QueryRowContext(ctx, claim, args...).Scan(&id, &ignored)
-	if err == sql.ErrNoRows {
-		return 0, false, nil
+// countWon is rowsWon for databases that do not tell the id.
+func countWon(ctx context.Context, tx *sql.Tx, stmt *sql.Stmt, claim string, args []any) (int64, bool, error) {
+	res, err := exec(ctx, tx, stmt, claim, args...)
+	if err != nil {
+		return 0, false, err
 	}
-	return id, err == nil, err
+	n, err := res.RowsAffected()
+	return 0, n == 1 && err == nil, err
 }

@@ -190,7 +190,7 @@ func (c *call) finish(ctx context.Context, x *session, raw []byte) (*row, bool, 
 	}
 	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.s.o.CommitWait)
 	defer cancel()
-	if err := x.save(late, r.response, c.token); err != nil {
+	if err := x.save(late, r.response, c.op, c.token); err != nil {
 		return c.saveFailed(ctx, x, err, r)
 	}
 	if err := x.commit(); err != nil {

@@ -3,6 +3,7 @@ package nebis
 import (
 	"fmt"
 	"math"
+	"strings"
 	"time"
 )
 
@@ -40,7 +41,7 @@ func postgresEngine(n name) *engine {
   status = 'processing', created_at = clock_timestamp(), updated_at = clock_timestamp(), expires_at = clock_timestamp() + $4::bigint * interval '1 microsecond'
 FROM bound WHERE id = $5::bigint AND `
 	save := `UPDATE ` + t + ` SET status = 'done', response = $1, updated_at = clock_timestamp()
-WHERE id = $2 AND token = $3 AND status = 'processing'`
+WHERE idem_key = $2 AND scope = $3 AND owner = $4 AND token = $5 AND status = 'processing'`
 	return &engine{
 		insert: `INSERT INTO ` + t + ` (idem_key, scope, owner, fingerprint, token, status, created_at, updated_at, expires_at)
 SELECT $1, $2, $3, $4, $5, 'processing', clock_timestamp(), clock_timestamp(), clock_timestamp() + $6::bigint * interval '1 microsecond'
@@ -60,18 +61,21 @@ FROM ` + t + ` WHERE idem_key = $1 AND scope = $2 AND (owner = $3 OR token IS NU
 WHERE ctid = ANY (ARRAY(SELECT ctid FROM ` + t + ` WHERE expires_at IS NULL AND token IS NULL LIMIT $2 FOR UPDATE SKIP LOCKED))`,
 		bounded:   postgresBounded,
 		boundedTx: postgresBounded,
-		won:       answerWon,
+		won:       countWon,
+		saveByKey: true,
 	}
 }
 
 // postgresBounded sets lock_timeout, claims and puts the old value back, in one
-// statement: the claim selects from the step that sets, and the step that
-// restores from the claim. A claim that fails takes the setting with it.
+// statement: the claim selects from what sets it, once, and a claimed row
+// returns what restores it. A claim that gets no row is rolled back, and the
+// setting with it. The old value is kept in a setting of our own, which takes
+// less than steps that hand it on (WITH).
 func postgresBounded(claim string, wait time.Duration) string {
-	return fmt.Sprintf(`WITH was AS MATERIALIZED (SELECT current_setting('lock_timeout') AS v),
-bound AS MATERIALIZED (SELECT v, set_config('lock_timeout', '%d', true) FROM was),
-claim AS (%s RETURNING id)
-SELECT id, set_config('lock_timeout', v, true) FROM bound, claim`, min(max(wait.Milliseconds(), postgresLeast), math.MaxInt32), claim)
+	return strings.Replace(claim, "FROM bound", fmt.Sprintf(`FROM (SELECT set_config('lock_timeout',
+  CASE WHEN set_config('nebis.lock_timeout', current_setting('lock_timeout'), true) IS NOT NULL THEN '%d' END, true)) AS bound`,
+		min(max(wait.Milliseconds(), postgresLeast), math.MaxInt32)), 1) +
+		` RETURNING set_config('lock_timeout', current_setting('nebis.lock_timeout'), true)`
 }
 
 // What "as little as possible" is, in milliseconds; 0 would be for ever. Most

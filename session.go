@@ -142,13 +142,13 @@ func limitWait(ctx context.Context, x execer, seconds int) error {
 var errNoRow = errors.New("the claimed row is not there or not this transaction's")
 
 // save stores the answer. On engines that say so it also commits.
-func (x *session) save(ctx context.Context, response sql.NullString, token string) error {
+func (x *session) save(ctx context.Context, response sql.NullString, op Op, token string) error {
 	if x.e.before != "" {
 		if _, err := exec(ctx, x.tx, x.pre.before, x.e.before); err != nil {
 			return err
 		}
 	}
-	res, err := exec(ctx, x.tx, x.pre.save, x.e.save, x.e.answer(response), sql.NullInt64{Int64: x.id, Valid: x.id != 0}, token)
+	res, err := exec(ctx, x.tx, x.pre.save, x.e.save, x.e.saving(response, op, x.id, token)...)
 	if err != nil || x.e.saveCommits {
 		x.committed = err == nil
 		return err
@@ -158,6 +158,14 @@ func (x *session) save(ctx context.Context, response sql.NullString, token strin
 		return errNoRow
 	}
 	return err
+}
+
+// saving returns the arguments of a save.
+func (e *engine) saving(response sql.NullString, op Op, id int64, token string) []any {
+	if e.saveByKey {
+		return []any{e.answer(response), op.Key, op.Scope, op.Owner, token}
+	}
+	return []any{e.answer(response), sql.NullInt64{Int64: id, Valid: id != 0}, token}
 }
 
 // answer is the answer as an argument.

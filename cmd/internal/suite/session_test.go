@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/nebis-dev/nebis"
 	"github.com/nebis-dev/nebis/cmd/internal/dbtest"
@@ -77,4 +78,74 @@ func TestCheckTellsOfSessionsThatReadWhatIsNotCommittedOrBeginByThemselves(t *te
 			}
 		}
 	}
+}
+
+// The limit that a claim sets for its own waits is not one for the business's,
+// however the key was won.
+func TestTheFunctionHasTheSessionsOwnLimitToLockWaits(t *testing.T) {
+	for name, limit := range map[string]struct{ set, ask, want string }{
+		"postgres-pgx":        {"options=-c%20lock_timeout%3D77s", "SELECT current_setting('lock_timeout')", "77s"},
+		"postgres-pgx-simple": {"options=-c%20lock_timeout%3D77s", "SELECT current_setting('lock_timeout')", "77s"},
+		"postgres-pq":         {"options=-c%20lock_timeout%3D77s", "SELECT current_setting('lock_timeout')", "77s"},
+		"mariadb":             {"innodb_lock_wait_timeout=77", "SELECT @@innodb_lock_wait_timeout", "77"},
+		"mysql56":             {"innodb_lock_wait_timeout=77", "SELECT @@innodb_lock_wait_timeout", "77"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := dbtest.Lookup(name).With(limit.set)
+			db := c.Open(t)
+			createTables(t, db, c)
+			s, err := nebis.New(db, c.Dialect, nil)
+			must(t, err)
+			ask := func(ctx context.Context, tx *sql.Tx) (got string, err error) {
+				err = tx.QueryRowContext(ctx, limit.ask).Scan(&got)
+				return got, err
+			}
+			again := op
+			again.Recheck = func(context.Context, *sql.Tx, []byte) (bool, error) { return false, nil }
+			for _, way := range []struct {
+				name    string
+				op      nebis.Op
+				prepare string
+			}{
+				{"a new key", op, ""},
+				{"an expired one", op, "UPDATE idempotency SET expires_at = created_at"},
+				{"a freed one", op, "UPDATE idempotency SET status = 'failed'"},
+				{"a rechecked one", again, ""},
+			} {
+				if way.prepare != "" {
+					_, err := db.Exec(way.prepare)
+					must(t, err)
+				}
+				if got, replayed, err := nebis.Do(t.Context(), s, way.op, ask); got != limit.want || replayed || err != nil {
+					t.Errorf("%s: %q, replayed %t, %v", way.name, got, replayed, err)
+				}
+			}
+			if got := afterAWait(t, db, s, ask); got != limit.want {
+				t.Errorf("a key waited for: %q", got)
+			}
+		})
+	}
+}
+
+// afterAWait returns the result of f under a key that another transaction held
+// when f's call came.
+func afterAWait(t *testing.T, db *sql.DB, s *nebis.Store, f func(context.Context, *sql.Tx) (string, error)) (got string) {
+	op := op
+	op.Key = "waited"
+	holder, err := db.Begin()
+	must(t, err)
+	_, err = holder.Exec("INSERT INTO idempotency (idem_key, scope, owner) VALUES ('waited', 's', 'o')")
+	must(t, err)
+	over := make(chan error)
+	go func() {
+		var err error
+		got, _, err = nebis.Do(t.Context(), s, op, f)
+		over <- err
+	}()
+	for db.Stats().InUse < 2 {
+		time.Sleep(time.Millisecond)
+	}
+	must(t, holder.Rollback())
+	must(t, <-over)
+	return got
 }
