@@ -31,12 +31,16 @@ func waiting() []fault {
 		{
 			name:    "duplicates wait by the insert itself, and new keys beside theirs behind them (InnoDB)",
 			edits:   []edit{{"claim.go", "seen == nil && e != nil && e.await != \"\"", "seen == nil && e != nil && e.await == \"-\""}},
-			foundBy: []probe{test("worlds", "TestOtherKeysAreDoneWhileManyDuplicatesOfSlowKeysWait/mysql56")},
+			foundBy: []probe{test("worlds", "TestOtherKeysAreDoneWhileManyDuplicatesOfSlowKeysWait/mariadb")},
 		},
 		{
-			name:    "Purge takes a connection before its turn (SQLite)",
-			edits:   []edit{{"store.go", "\tif s.d == SQLite { // its turn before a connection, as in begin\n", "\tearly, _ := s.db.Conn(ctx)\n\tdefer early.Close()\n\tif s.d == SQLite {\n"}},
-			foundBy: []probe{worlds("sqlite-modernc", 80)},
+			name: "Purge takes a connection before its turn (SQLite)",
+			edits: []edit{
+				{"store.go", "\tconn, err := s.db.Conn(ctx)\n\tif err != nil {\n\t\treturn 0, fmt.Errorf(\"nebis: purge: %w\", err)\n\t}\n\tdefer conn.Close()\n", ""},
+				{"store.go", "\tif s.d == SQLite { // its turn before a connection, as in begin\n",
+					"\tconn, err := s.db.Conn(ctx)\n\tif err != nil {\n\t\treturn 0, err\n\t}\n\tdefer conn.Close()\n\tif s.d == SQLite {\n"},
+			},
+			foundBy: []probe{test("suite", "TestPurgeAndDoDoNotWaitForEachOther")},
 		},
 	}
 }

@@ -17,6 +17,11 @@ import (
 // A crowd is two processes with pools of 10 on one database.
 type crowd struct {
 	*testing.T
+
+	// Keys of their own are claimed at once, or not at all. MySQL proper cannot
+	// keep them from waiting behind the first try of a slow key's duplicate.
+	unhindered bool
+
 	dbs    [2]*sql.DB
 	stores [2]*nebis.Store
 	nextID atomic.Int64
@@ -47,8 +52,11 @@ func connect(t *testing.T, c dbtest.Config, dsns [2]string, o *nebis.Options) *c
 // written, until finish is closed; started is told.
 func (w *crowd) place(store int, key string, started func(), finish <-chan struct{}) (int64, bool, error) {
 	op := nebis.Op{Scope: "order", Owner: "u1", Key: key}
-	if strings.HasPrefix(key, "slow") {
+	switch {
+	case strings.HasPrefix(key, "slow"):
 		op.Wait = time.Minute
+	case w.unhindered:
+		op.Wait = -1
 	}
 	return nebis.Do(w.Context(), w.stores[store], op, func(ctx context.Context, tx *sql.Tx) (int64, error) {
 		id := w.nextID.Add(1)
@@ -121,6 +129,7 @@ func TestOtherKeysAreDoneWhileManyDuplicatesOfSlowKeysWait(t *testing.T) {
 		}
 		const slow, duplicates, others = 4, 20, 20
 		w := newCrowd(t, c)
+		w.unhindered = c.Kind != dbtest.MySQL
 		finish, at := make(chan struct{}), make(chan struct{})
 		close(at)
 		var wg, running sync.WaitGroup
