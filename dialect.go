@@ -67,6 +67,7 @@ func (d Dialect) schema(n name) []string {
 //	recheck   owner, fingerprint, token, keep, row id, the token that was seen
 //	read      key, scope, owner
 //	save      response, row id, token; with saveByKey response, key, scope, owner, token
+//	grant     as save, with the lease in microseconds for the response
 //	harden    row id, token
 type engine struct {
 	insert, takeover, recheck string
@@ -74,6 +75,8 @@ type engine struct {
 	read                      string
 	harden                    string // where a commit is seen before it is on disk
 	save, saveTx              string // saveTx: inside the caller's transaction
+	grant                     string // of a lease
+	lease                     leaseSQL
 	purge, stamp              string
 
 	// Waits for who holds the key, with read's arguments, where a waiting insert

@@ -40,11 +40,12 @@ const mysqlFree = `(status = 'failed' OR expires_at <= UTC_TIMESTAMP(6) AND (sta
 
 func mysqlEngine(n name, strict bool) *engine {
 	t := n.quoted("`")
-	renew := `UPDATE ` + t + ` SET owner = ?, fingerprint = ?, token = ?, response = NULL, error = NULL, lease_until = NULL, attempts = 1,
-  status = 'processing', created_at = UTC_TIMESTAMP(6), updated_at = UTC_TIMESTAMP(6), expires_at = UTC_TIMESTAMP(6) + INTERVAL ? MICROSECOND
+	renew := `UPDATE ` + t + ` SET owner = ?, fingerprint = ?, token = ?, response = NULL, error = NULL, lease_until = NULL,
+  attempts = ` + attemptsAgain + `, status = 'processing', created_at = UTC_TIMESTAMP(6), updated_at = UTC_TIMESTAMP(6), expires_at = UTC_TIMESTAMP(6) + INTERVAL ? MICROSECOND
 WHERE id = ? AND `
-	save := `UPDATE ` + t + ` SET status = 'done', response = CONVERT(UNHEX(?) USING utf8mb4), updated_at = UTC_TIMESTAMP(6)
-WHERE id = ? AND token = ? AND status = 'processing'`
+	const now, later, text = "UTC_TIMESTAMP(6)", "UTC_TIMESTAMP(6) + INTERVAL ? MICROSECOND", "CONVERT(UNHEX(?) USING utf8mb4)"
+	const mine = ` WHERE id = ? AND token = ? AND status = 'processing'`
+	save := `UPDATE ` + t + ` SET status = 'done', response = ` + text + `, updated_at = ` + now + mine
 	e := &engine{
 		insert: `INSERT INTO ` + t + ` (idem_key, scope, owner, fingerprint, token, status, created_at, updated_at, expires_at)
 VALUES (?, ?, ?, ?, ?, 'processing', UTC_TIMESTAMP(6), UTC_TIMESTAMP(6), UTC_TIMESTAMP(6) + INTERVAL ? MICROSECOND)`,
@@ -57,6 +58,8 @@ FROM ` + t + ` WHERE idem_key = ? AND scope = ? AND (owner = ? OR token IS NULL)
 		harden: `UPDATE ` + t + ` SET attempts = attempts + 1, updated_at = updated_at WHERE id = ? AND token = ? AND status = 'done'`,
 		save:   save,
 		saveTx: save,
+		grant:  `UPDATE ` + t + ` SET lease_until = ` + later + mine,
+		lease:  newLeaseSQL(t, now, later, text),
 		purge:  `DELETE FROM ` + t + ` WHERE expires_at <= UTC_TIMESTAMP(6) AND (status <> 'processing' OR token IS NULL) ORDER BY expires_at LIMIT ?`,
 		stamp:  `UPDATE ` + t + ` SET expires_at = UTC_TIMESTAMP(6) + INTERVAL ? MICROSECOND, updated_at = updated_at WHERE expires_at IS NULL AND token IS NULL LIMIT ?`,
 		won:    rowsWon,
@@ -115,15 +118,20 @@ END`, seconds(wait), claim, mustMatch(claim != e.insert))
 	e.boundedTx = func(claim string, wait time.Duration) string {
 		return fmt.Sprintf(`SET STATEMENT innodb_lock_wait_timeout=%d FOR %s`, seconds(wait), claim)
 	}
-	e.save = `BEGIN NOT ATOMIC
-RELEASE SAVEPOINT nebis;
-` + strings.Replace(e.save, "id = ?", "id = COALESCE(?, @nebis)", 1) + `;
-` + mustMatch(true) + `COMMIT;
-SET autocommit = 1;
-END`
+	e.save, e.grant = mariadbLast(e.save), mariadbLast(e.grant)
 	e.saveCommits = true
 	e.disarm = `BEGIN NOT ATOMIC ROLLBACK; SET autocommit = 1; END`
 	return e
+}
+
+// mariadbLast makes a save or a grant the end of its transaction.
+func mariadbLast(stmt string) string {
+	return `BEGIN NOT ATOMIC
+RELEASE SAVEPOINT nebis;
+` + strings.Replace(stmt, "id = ?", "id = COALESCE(?, @nebis)", 1) + `;
+` + mustMatch(true) + `COMMIT;
+SET autocommit = 1;
+END`
 }
 
 func mustMatch(needed bool) string {

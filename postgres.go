@@ -37,11 +37,14 @@ const postgresFree = `(status = 'failed' OR expires_at <= clock_timestamp() AND 
 
 func postgresEngine(n name) *engine {
 	t := n.quoted(`"`)
-	renew := `UPDATE ` + t + ` SET owner = $1, fingerprint = $2, token = $3, response = NULL, error = NULL, lease_until = NULL, attempts = 1,
-  status = 'processing', created_at = clock_timestamp(), updated_at = clock_timestamp(), expires_at = clock_timestamp() + $4::bigint * interval '1 microsecond'
+	renew := `UPDATE ` + t + ` SET owner = $1, fingerprint = $2, token = $3, response = NULL, error = NULL, lease_until = NULL,
+  attempts = ` + attemptsAgain + `, status = 'processing', created_at = clock_timestamp(), updated_at = clock_timestamp(), expires_at = clock_timestamp() + $4::bigint * interval '1 microsecond'
 FROM bound WHERE id = $5::bigint AND `
-	save := `UPDATE ` + t + ` SET status = 'done', response = $1, updated_at = clock_timestamp()
-WHERE idem_key = $2 AND scope = $3 AND owner = $4 AND token = $5 AND status = 'processing'`
+	const now, later = "clock_timestamp()", "clock_timestamp() + ?::bigint * interval '1 microsecond'"
+	mine := ` WHERE idem_key = $2 AND scope = $3 AND owner = $4 AND token = $5 AND status = 'processing'`
+	save := `UPDATE ` + t + ` SET status = 'done', response = $1, updated_at = clock_timestamp()` + mine
+	lease := newLeaseSQL(t, now, later, "?")
+	lease.number()
 	return &engine{
 		insert: `INSERT INTO ` + t + ` (idem_key, scope, owner, fingerprint, token, status, created_at, updated_at, expires_at)
 SELECT $1, $2, $3, $4, $5, 'processing', clock_timestamp(), clock_timestamp(), clock_timestamp() + $6::bigint * interval '1 microsecond'
@@ -54,6 +57,8 @@ FROM ` + t + ` WHERE idem_key = $1 AND scope = $2 AND (owner = $3 OR token IS NU
 		// The row must have been written by this very transaction.
 		save:   save + ` AND xmin = pg_current_xact_id()::xid`,
 		saveTx: save,
+		grant:  `UPDATE ` + t + ` SET lease_until = clock_timestamp() + $1::bigint * interval '1 microsecond'` + mine,
+		lease:  lease,
 		purge: `DELETE FROM ` + t + ` WHERE ctid = ANY (ARRAY(
   SELECT ctid FROM ` + t + ` WHERE expires_at <= clock_timestamp() AND (status <> 'processing' OR token IS NULL)
   ORDER BY expires_at LIMIT $1 FOR UPDATE SKIP LOCKED))`,

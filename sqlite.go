@@ -35,11 +35,11 @@ const (
 
 func sqliteEngine(n name) *engine {
 	t := n.quoted(`"`)
-	renew := `UPDATE ` + t + ` SET owner = ?, fingerprint = ?, token = ?, response = NULL, error = NULL, lease_until = NULL, attempts = 1,
-  status = 'processing', created_at = ` + sqliteNow + `, updated_at = ` + sqliteNow + `, expires_at = ` + sqliteKeep + `
+	renew := `UPDATE ` + t + ` SET owner = ?, fingerprint = ?, token = ?, response = NULL, error = NULL, lease_until = NULL,
+  attempts = ` + attemptsAgain + `, status = 'processing', created_at = ` + sqliteNow + `, updated_at = ` + sqliteNow + `, expires_at = ` + sqliteKeep + `
 WHERE id = ? AND `
-	save := `UPDATE ` + t + ` SET status = 'done', response = ?, updated_at = ` + sqliteNow + `
-WHERE id = ? AND token = ? AND status = 'processing'`
+	const mine = ` WHERE id = ? AND token = ? AND status = 'processing'`
+	save := `UPDATE ` + t + ` SET status = 'done', response = ?, updated_at = ` + sqliteNow + mine
 	return &engine{
 		insert: `INSERT INTO ` + t + ` (idem_key, scope, owner, fingerprint, token, status, created_at, updated_at, expires_at)
 VALUES (?, ?, ?, ?, ?, 'processing', ` + sqliteNow + `, ` + sqliteNow + `, ` + sqliteKeep + `) ON CONFLICT DO NOTHING`,
@@ -50,6 +50,8 @@ VALUES (?, ?, ?, ?, ?, 'processing', ` + sqliteNow + `, ` + sqliteNow + `, ` + s
 FROM ` + t + ` WHERE idem_key = ? AND scope = ? AND (owner = ? OR token IS NULL) ORDER BY token IS NULL LIMIT 1`,
 		save:   save,
 		saveTx: save,
+		grant:  `UPDATE ` + t + ` SET lease_until = ` + sqliteKeep + mine,
+		lease:  newLeaseSQL(t, sqliteNow, sqliteKeep, "?"),
 		purge: `DELETE FROM ` + t + ` WHERE id IN (
   SELECT id FROM ` + t + ` WHERE expires_at <= ` + sqliteNow + ` AND (status <> 'processing' OR token IS NULL) ORDER BY expires_at LIMIT ?)`,
 		stamp: `UPDATE ` + t + ` SET expires_at = ` + sqliteKeep + `

@@ -1,0 +1,40 @@
+package nebis
+
+import (
+	"strconv"
+	"strings"
+)
+
+// leaseSQL is what a lease sends outside of its claim. The databases differ only
+// in how they tell the time and take a text. All find the row by its key and are
+// guarded by a token, so each can be sent again when its answer was lost.
+//
+//	extend  lease in microseconds; key, scope, owner, token
+//	end     status, response, error; key, scope, owner, token
+//	adopt   new token, lease; key, scope, owner, the token that was seen
+type leaseSQL struct{ extend, end, adopt string }
+
+// newLeaseSQL makes the statements for a table: now is the database's clock,
+// later what it will show after a number of microseconds, text a text argument.
+func newLeaseSQL(table, now, later, text string) leaseSQL {
+	set := `UPDATE ` + table + ` SET updated_at = ` + now + `, `
+	held := ` WHERE idem_key = ? AND scope = ? AND owner = ? AND token = ? AND status = 'processing'`
+	return leaseSQL{
+		extend: set + `lease_until = ` + later + held + ` AND lease_until > ` + now,
+		end:    set + `lease_until = ` + now + `, status = ?, response = ` + text + `, error = ` + text + held,
+		adopt:  set + `token = ?, lease_until = ` + later + `, attempts = attempts + 1` + held + ` AND lease_until <= ` + now,
+	}
+}
+
+// number names the parameters $1, $2, ….
+func (l *leaseSQL) number() {
+	for _, q := range []*string{&l.extend, &l.end, &l.adopt} {
+		for n := 1; strings.Contains(*q, "?"); n++ {
+			*q = strings.Replace(*q, "?", "$"+strconv.Itoa(n), 1)
+		}
+	}
+}
+
+// attemptsAgain counts the runs of a key that was freed; an expired one begins anew.
+// MySQL sets columns from left to right: it stands before the status.
+const attemptsAgain = `CASE WHEN status = 'failed' THEN attempts + 1 ELSE 1 END`

@@ -1,0 +1,154 @@
+package nebis
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// A tenure is the time during which a call holds a lease. Its context ends with
+// the lease.
+type tenure struct {
+	c      *call
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	length time.Duration
+	over   *time.Timer
+}
+
+// newTenure begins a tenure that was asked for at begun.
+func (c *call) newTenure(ctx context.Context, begun time.Time, length time.Duration) *tenure {
+	t := &tenure{c: c, length: length}
+	t.ctx, t.cancel = context.WithCancelCause(c.holding(ctx, nil))
+	t.over = time.AfterFunc(time.Until(begun.Add(length)), func() { t.cancel(ErrLost) })
+	return t
+}
+
+// do runs f and keeps the lease alive until f returns. When f panics or exits,
+// the outcome is recorded as unknown.
+func (t *tenure) do(f func(context.Context) ([]byte, error)) (raw []byte, err error) {
+	returned, stop, stopped := false, make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		t.extend(stop)
+	}()
+	defer func() {
+		close(stop)
+		<-stopped
+		if !returned {
+			_ = t.unknown(errors.New("nebis: the function did not return"))
+		}
+	}()
+	raw, err = f(t.ctx)
+	returned = true
+	return raw, err
+}
+
+// extend extends the lease every third of it, sooner after an error, until the
+// function has returned or the lease is over.
+func (t *tenure) extend(stop <-chan struct{}) {
+	pulse := time.NewTimer(t.length / 3)
+	defer pulse.Stop()
+	for {
+		select {
+		case <-stop:
+			return
+		case <-t.ctx.Done():
+			return
+		case <-pulse.C:
+		}
+		begun := time.Now()
+		n, err := t.pulse(stop)
+		switch {
+		case err != nil:
+			pulse.Reset(t.length / 10)
+		case n == 0:
+			t.cancel(ErrLost)
+			return
+		case !t.over.Reset(time.Until(begun.Add(t.length))):
+			t.cancel(ErrLost) // it was over before the answer came
+			return
+		default:
+			pulse.Reset(t.length / 3)
+		}
+	}
+}
+
+// pulse sends one extension, which must not outlive the function.
+func (t *tenure) pulse(stop <-chan struct{}) (int64, error) {
+	ctx, cancel := context.WithCancel(t.ctx)
+	defer cancel()
+	go func() {
+		select {
+		case <-stop:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	op := t.c.op
+	return t.c.updateOnce(ctx, t.c.s.eng.Load().lease.extend, []any{t.length.Microseconds(), op.Key, op.Scope, op.Owner, t.c.token})
+}
+
+// end records how the tenure ended, with the status done, failed, or processing
+// for an unknown outcome. ErrLost: the row has gone to someone else. ErrUnknown:
+// the database could not be asked.
+func (t *tenure) end(status string, raw []byte, text string) (*row, error) {
+	t.over.Stop()
+	t.cancel(ErrLost)
+	c, e := t.c, t.c.s.eng.Load()
+	r := &row{status: status, fingerprint: c.op.Fingerprint, token: c.token}
+	if status == "done" && len(raw) <= c.op.MaxResponse {
+		r.response = sql.NullString{String: string(raw), Valid: true}
+	}
+	ctx := context.WithoutCancel(t.ctx)
+	n, err := c.update(ctx, e.lease.end, status, e.answer(r.response), e.answer(errorText(text)), c.op.Key, c.op.Scope, c.op.Owner, c.token)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUnknown, err)
+	}
+	if n == 1 {
+		return r, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.s.o.CommitWait)
+	defer cancel()
+	now, err := readRow(ctx, c.s.db, e.read, c.op)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%w: %w", ErrUnknown, err)
+	case now == nil || now.token != c.token || now.status != status:
+		return nil, ErrLost
+	}
+	return r, nil
+}
+
+// unknown records that nobody knows what became of the operation, and returns
+// the error that says so.
+func (t *tenure) unknown(cause error) error {
+	_, err := t.end("processing", nil, cause.Error())
+	if errors.Is(err, ErrLost) {
+		return fmt.Errorf("%w: %w", err, cause)
+	}
+	return fmt.Errorf("%w: %w", ErrUnknown, cause)
+}
+
+const maxErrorText = 500
+
+// errorText is a text for the column error: short, and of characters that every
+// table takes.
+func errorText(s string) sql.NullString {
+	n := 0
+	s = strings.Map(func(r rune) rune {
+		n++
+		switch {
+		case n > maxErrorText:
+			return -1
+		case r > 0xFFFF || unicode.IsControl(r):
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(s, "?"))
+	return sql.NullString{String: s, Valid: s != ""}
+}
