@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -57,6 +58,8 @@ func ordersTwice(t *testing.T) string {
 
 func TestExitCodesOfFindAndScan(t *testing.T) {
 	twice, once := logs(t)
+	thrice := file(t, "thrice.log", strings.Repeat(`203.0.113.8 - - [01/Mar/2026:13:00:00 +0000] "POST /orders HTTP/1.1" 302 0 "-" "Mozilla/5.0"`+"\n", 2)+
+		`203.0.113.9 - - [01/Mar/2026:13:00:00 +0000] "POST /orders HTTP/1.1" 302 0 "-" "Mozilla/5.0"`+"\n")
 	db := ordersTwice(t)
 	for _, c := range []struct {
 		args         []string
@@ -64,8 +67,8 @@ func TestExitCodesOfFindAndScan(t *testing.T) {
 		stdout, says string
 	}{
 		{[]string{"scan", twice}, 1, "--protect 'POST /orders'", ""},
-		{[]string{"scan", twice, once}, 1, "Of 3 writes, 2", ""},
-		{[]string{"scan", once}, 0, "None of 1 writes", ""},
+		{[]string{"scan", twice, thrice}, 1, "Of 5 writes, 2 look like repeats", ""},
+		{[]string{"scan", once}, 0, "There is one write only", ""},
 		{[]string{"scan", "--lang", "zh", twice}, 1, "值得保护的接口", ""},
 		{[]string{"scan"}, 2, "", "name the logs"},
 		{[]string{"scan", "/nowhere/access.log"}, 2, "", "no such file"},
@@ -73,12 +76,19 @@ func TestExitCodesOfFindAndScan(t *testing.T) {
 		{[]string{"scan", "--within", "0s", once}, 2, "", "--within"},
 		{[]string{"scan", "--tz", "Mars/Olympus", once}, 2, "", "--tz"},
 		{[]string{"scan", "--lang", "fr", once}, 2, "", "--lang"},
-		{[]string{"scan", "--html", "/nowhere/at/all.html", once}, 2, "", "/nowhere/at"},
+		{[]string{"scan", "--html", "/nowhere/at/all.html", "/nowhere/access.log"}, 2, "", "--html: open /nowhere/at"},
+		{[]string{"scan", "--html", t.TempDir(), "/nowhere/access.log"}, 2, "", "is a folder"},
+		{[]string{"scan", "--also", "pay", once}, 2, "", "--also"},
+		{[]string{"scan", "--bogus"}, 2, "", "--bogus"},
 		{[]string{"find", "--db", db, "--table", "orders"}, 1, "One row too many.", ""},
 		{[]string{"find", "--db", db, "--table", "orders", "--full"}, 1, "1001, 1002", ""},
 		{[]string{"find", "--db", db, "--table", "orders", "--sum", "amount", "--lang", "zh"}, 1, "合计 9.9", ""},
-		{[]string{"find", "--db", db, "--table", "users"}, 0, "None of 1 rows", ""},
-		{[]string{"find", "--db", db, "--table", "orders", "--since", "1d"}, 0, "", ""},
+		{[]string{"find", "--db", db, "--table", "users"}, 0, "There is one row only", ""},
+		{[]string{"find", "--db", db, "--table", "orders", "--since", "1d"}, 0, "There are no rows to compare", ""},
+		{[]string{"find", "--db", db, "--table", "orders", "--since", "99999d"}, 1, "One row too many.", ""},
+		{[]string{"find", "--db", db, "--table", "orders", "--same", "user_id, amount", "--id", "id,user_id", "--full"}, 1, "1001/7, 1002/7", ""},
+		{[]string{"find", "--db", db, "--table", "orders", "--same", `us"er`}, 2, "", `no column "us\"er"`},
+		{[]string{"find", "--db", db, "--table", "orders", "now"}, 2, "", "no arguments"},
 		{[]string{"find", "--db", db}, 2, "", "--table"},
 		{[]string{"find", "--table", "orders"}, 2, "", "NEBIS_DB"},
 		{[]string{"find", "--db", db, "--table", "oders"}, 2, "", "there are orders, users"},
@@ -177,6 +187,19 @@ func TestColourIsForTerminals(t *testing.T) {
 		if coloured(env{func(n string) string { return map[string]string{name: value}[n] }, tty, &b}) {
 			t.Errorf("colour against %s", name)
 		}
+	}
+}
+
+func TestNamesAreCutAtCommas(t *testing.T) {
+	for in, want := range map[string]string{
+		"a,b": "[a b]", " a , b,": "[a b]", `a"b,c`: `[a"b c]`, `"a,b",c`: "[a,b c]", `"a""b"`: `[a"b]`, "": "[]", " , ": "[]", "my orders,订单": "[my orders 订单]",
+	} {
+		if got := fmt.Sprint(splitNames([]string{in})); got != want {
+			t.Errorf("%q is %s, want %s", in, got, want)
+		}
+	}
+	if got := splitNames([]string{"a", "b,c"}); len(got) != 3 {
+		t.Errorf("two lists are %q", got)
 	}
 }
 

@@ -54,7 +54,7 @@ func (f *scanFlags) run(ctx context.Context, e env, names []string) error {
 	result, err := scan.Run(ctx, names, &f.opts)
 	bar.clear()
 	switch {
-	case errors.Is(err, scan.ErrFormat):
+	case errors.Is(err, scan.ErrOption):
 		return &usageError{err}
 	case err != nil:
 		return err

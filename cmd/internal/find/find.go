@@ -95,6 +95,9 @@ func (o *Options) defaults(d nebis.Dialect) {
 	if o.Page <= 0 {
 		o.Page = pageRows
 	}
+	if !o.Since.IsZero() && o.Since.UnixMicro() < earliest {
+		o.Since = time.UnixMicro(earliest)
+	}
 	if o.Location == nil {
 		o.Location = time.Local
 		if d == nebis.SQLite {

@@ -13,6 +13,7 @@ var source string
 var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
 	"count": Count,
 	"clean": Clean,
+	"whole": CleanLong,
 	"draw":  draw,
 }).Parse(source))
 

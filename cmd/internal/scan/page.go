@@ -36,9 +36,15 @@ func (r *Result) Page(l report.Lang) report.Page {
 func (r *Result) lead(l report.Lang) string {
 	switch {
 	case r.Found():
-		return fmt.Sprintf(l.Of("Of %s writes, %s look like repeats of one just before, on %s.",
+		look := "looks like a repeat"
+		if r.Repeated > 1 {
+			look = "look like repeats"
+		}
+		return fmt.Sprintf(l.Of("Of %s writes, %s "+look+" of one just before, on %s.",
 			"%s 次写入里，有 %s 次像是刚刚那一次的重复，涉及 %s。"),
 			report.Count(r.Writes), report.Count(r.Repeated), r.repeatedRoutes(l))
+	case r.Writes == 1:
+		return l.Of("There is one write only: it was not repeated.", "只有 1 次写入，没有重复。")
 	case r.Writes == 0:
 		return l.Of("There is no write in these logs.", "这些日志里没有写请求。")
 	}

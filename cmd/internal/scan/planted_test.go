@@ -1,7 +1,9 @@
 package scan_test
 
 import (
+	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -106,6 +108,11 @@ func TestWhatIsLoggedTellsVisitorsApart(t *testing.T) {
 		{"request length", styles[2], bytes(512), bytes(513), 0},
 		{"request length in JSON", styles[3], bytes(512), bytes(513), 0},
 		{"request length, not logged", styles[1], bytes(512), bytes(513), 1},
+		{"site", vhosts, at("a.example"), at("b.example"), 0},
+		{"site, in front of the address", style{"", "", func(r request) string { return r.host + " " + combined(r) }}, at("a.example"), at("b.example"), 0},
+		{"address behind the site", style{"", "", func(r request) string { return r.host + " " + combined(r) }}, from("203.0.113.1"), from("203.0.113.2"), 0},
+		{"port of a site", vhosts, at("a.example:80"), at("a.example:443"), 1},
+		{"a duration where others have an address", timed, behind("0.010"), behind("0.020"), 1},
 		{"address behind a proxy", styles[2], behind("192.0.2.1, 10.0.0.1"), behind("192.0.2.2, 10.0.0.1"), 0},
 		{"way through proxies", styles[2], behind("192.0.2.1, 10.0.0.1"), behind("192.0.2.1, 10.0.0.2"), 1},
 	} {
@@ -117,6 +124,17 @@ func TestWhatIsLoggedTellsVisitorsApart(t *testing.T) {
 		})
 	}
 }
+
+// vhosts is vhost_combined of Debian's Apache; timed is combined with a duration.
+var (
+	vhosts = style{"", "", func(r request) string {
+		if !strings.Contains(r.host, ":") {
+			r.host += ":443"
+		}
+		return r.host + " " + combined(r)
+	}}
+	timed = style{"", "", func(r request) string { return combined(r) + ` "` + r.forwarded + `"` }}
+)
 
 func TestTheCauseIsJudgedByTheFirstOne(t *testing.T) {
 	for _, c := range []struct {
@@ -188,6 +206,34 @@ func TestWhatIsNotWorthProtecting(t *testing.T) {
 				t.Errorf("%s, %v; want %s", got, r.Protect, c.worth)
 			}
 		})
+	}
+}
+
+// One clock for the whole report: that of --tz.
+func TestTheHoursAreThoseOfTheReport(t *testing.T) {
+	shanghai, err := time.LoadLocation("Asia/Shanghai")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for zone, hour := range map[*time.Location]int{nil: 12, time.UTC: 12, shanghai: 20} {
+		r := run(t, styles[1].text(post(0), post(1)), &scan.Options{Location: zone})
+		if r.Hours[hour] != 1 || r.Routes[0].Hours[hour] != 1 || hour == 20 && r.From.Hour() != 20 {
+			t.Errorf("%v: %v, %v, from %s", zone, r.Hours, r.Routes[0].Hours, r.From)
+		}
+	}
+}
+
+// A line an hour late, among others of its visitor, is a write and ends no group.
+func TestALineThatIsFarTooLateLeavesTheGroupAsItIs(t *testing.T) {
+	r := run(t, styles[1].text(post(4000), post(4002), post(4100, to("/x")), post(4200, to("/x")), post(1), post(4004)), nil)
+	if r.Writes != 6 || r.Repeated != 2 || r.Groups != 1 || r.Late != 2 {
+		t.Errorf("%d writes, %d repeated in %d groups, %d late", r.Writes, r.Repeated, r.Groups, r.Late)
+	}
+}
+
+func TestAPathOfAlsoBeginsWithASlash(t *testing.T) {
+	if _, err := scan.Run(t.Context(), nil, &scan.Options{Also: []string{"pay/notify"}}); !errors.Is(err, scan.ErrOption) || !strings.Contains(err.Error(), `"pay/notify"`) {
+		t.Errorf("%v", err)
 	}
 }
 

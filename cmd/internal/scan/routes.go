@@ -54,7 +54,6 @@ const (
 func (r *Route) repeat(first, second *write, gap time.Duration, cause Cause) {
 	r.Repeated++
 	r.Gaps.Add(gap)
-	r.Hours[second.hour]++
 	r.Causes[cause]++
 	if second.status < 400 || second.status >= 499 {
 		r.landed++
