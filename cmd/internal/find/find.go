@@ -121,6 +121,9 @@ func (f *finder) prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if len(f.table.columns) == 0 {
+		return mistake("%s shows this account no columns: it may not read it, or it is a view that does not work or writes", f.table.name)
+	}
 	f.result = newResult(f)
 	return f.choose()
 }

@@ -137,6 +137,7 @@ func (r *Result) add(amount string) {
 		return
 	}
 	var one big.Rat
+	amount = plain(amount)
 	if _, ok := one.SetString(strings.TrimLeft(amount, "$¥€£")); !ok || strings.ContainsAny(amount, "/eE") {
 		r.Unadded++
 		return

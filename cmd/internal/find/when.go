@@ -81,11 +81,24 @@ func unit(n int64) (perSecond int64) {
 	return 1e9
 }
 
+// plain writes a floating point without the exponent that drivers and databases
+// give to a large one.
+func plain(s string) string {
+	if !strings.ContainsAny(s, "eE") {
+		return s
+	}
+	f, err := strconv.ParseFloat(s, 64)
+	if err != nil {
+		return s
+	}
+	return strconv.FormatFloat(f, 'f', -1, 64)
+}
+
 func (t *timer) epoch(s string) (int64, bool) {
 	if len(s) > 4 && s[4] == '-' {
 		return 0, false
 	}
-	whole, fraction, dotted := strings.Cut(s, ".")
+	whole, fraction, dotted := strings.Cut(plain(s), ".")
 	n, err := strconv.ParseInt(whole, 10, 64)
 	if err != nil || len(whole) == len("20060102150405") {
 		return 0, false
