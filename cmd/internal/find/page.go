@@ -49,7 +49,7 @@ func (r *Result) none(l report.Lang) string {
 	case 1:
 		return l.Of("There is one row only: nothing to compare it with.", "只有 1 条记录，没有可以比较的。")
 	default:
-		return fmt.Sprintf(l.Of("None of %s rows has a duplicate within %s.", "%s 条记录，没有一条在 %s 内重复。"), report.Count(n), report.Gap(r.window))
+		return fmt.Sprintf(l.Of("None of %s rows has a duplicate within %s.", "%s 条记录，没有一条在 %s内重复。"), report.Count(n), l.Gap(r.window))
 	}
 }
 
@@ -57,7 +57,7 @@ func (r *Result) facts(l report.Lang) []report.Fact {
 	facts := []report.Fact{
 		{Label: l.Of("The same", "视为相同"), Value: strings.Join(r.Same, ", ") + proposed(l, r.Proposed)},
 		{Label: l.Of("Time", "时间列"), Value: r.At + proposed(l, r.ProposedAt)},
-		{Label: l.Of("Window", "时间窗"), Value: report.Gap(r.window)},
+		{Label: l.Of("Window", "时间窗"), Value: l.Gap(r.window)},
 		{Label: l.Of("Rows read", "读取的记录"), Value: report.Count(r.Rows)},
 		{Label: l.Of("Groups", "组数"), Value: report.Count(r.Groups)},
 		{Label: l.Of("Rows too many", "多出的记录"), Value: report.Count(r.Surplus)},
@@ -124,7 +124,7 @@ func (r *Result) newestSection(l report.Lang) report.Section {
 	s := report.Section{Title: l.Of("The newest groups", "最近的几组")}
 	t := &report.Table{
 		Head:  []string{l.Of("first one", "第一条"), l.Of("rows", "条数"), l.Of("gaps", "间隔")},
-		Right: map[int]bool{1: true},
+		Right: map[int]bool{1: true}, Whole: map[int]bool{0: true},
 	}
 	if r.full {
 		t.Head = append(t.Head, l.Of("ids", "编号"))
@@ -132,7 +132,7 @@ func (r *Result) newestSection(l report.Lang) report.Section {
 		s.Note = l.Of("--full shows their ids.", "加 --full 显示编号。")
 	}
 	for _, g := range r.Newest {
-		cells := []string{short(g.First), report.Count(g.Rows), g.gaps()}
+		cells := []string{short(g.First), report.Count(g.Rows), g.gaps(l)}
 		if r.full {
 			cells = append(cells, g.more(strings.Join(g.IDs, ", ")))
 		}
@@ -142,10 +142,10 @@ func (r *Result) newestSection(l report.Lang) report.Section {
 	return s
 }
 
-func (g *Group) gaps() string {
+func (g *Group) gaps(l report.Lang) string {
 	var all []string
 	for _, s := range g.Gaps {
-		all = append(all, report.Gap(time.Duration(s*float64(time.Second)).Round(time.Millisecond)))
+		all = append(all, l.Gap(time.Duration(s*float64(time.Second)).Round(time.Millisecond)))
 	}
 	return g.more(strings.Join(all, ", "))
 }

@@ -14,6 +14,7 @@ func TestFormatsCutTheirLines(t *testing.T) {
 		{"main", `10.0.0.1 - - [01/Mar/2026:12:00:00 +0000] "POST /a HTTP/1.1" 200 1 "-" "x" "1.2.3.4"`, "1.2.3.4", "01/Mar/2026:12:00:00 +0000", "POST /a HTTP/1.1", "x"},
 		{`LogFormat "%a %{usec}t \"%r\" %>s %O \"%{User-Agent}i\" %D" shop`, `1.2.3.4 1772366400000000 "POST /a HTTP/1.1" 200 1 "x" 12`, "1.2.3.4", "1772366400000000", "POST /a HTTP/1.1", "x"},
 		{`%h %{%Y-%m-%dT%H:%M:%S%z}t "%r" 100%%`, `1.2.3.4 2026-03-01T12:00:00+0000 "POST /a HTTP/1.1" 100%`, "1.2.3.4", "2026-03-01T12:00:00+0000", "POST /a HTTP/1.1", ""},
+		{"combined", `1.2.3.4 - - [01/Mar/2026:12:00:00 +0000] "POST /a HTTP/1.1" 200 1 "-" "x\"y\\"`, "1.2.3.4", "01/Mar/2026:12:00:00 +0000", "POST /a HTTP/1.1", `x\"y\\`},
 		{`${remote_addr}|$msec|$request|$http_user_agent`, `1.2.3.4|1772366400.123|POST /a HTTP/1.1|x y`, "1.2.3.4", "1772366400.123", "POST /a HTTP/1.1", "x y"},
 	} {
 		f, err := parseFormat(c.format)
@@ -28,6 +29,29 @@ func TestFormatsCutTheirLines(t *testing.T) {
 		if at, ok := (clock{}).parse(e[when]); !ok || at/second != 1772366400 {
 			t.Errorf("%s: the time is %v, %v", c.format, at, ok)
 		}
+	}
+}
+
+// A format of the site's own is taken as it stands.
+func TestAFormatThatWasGivenFitsTheWholeLine(t *testing.T) {
+	f, err := parseFormat(`$remote_addr [$time_local] "$request"`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line, fits := range map[string]bool{`1.2.3.4 [x] "POST /"`: true, `1.2.3.4 [x] "POST /" 200`: false, `1.2.3.4 [x] "POST /`: false} {
+		if f.cut([]byte(line), new(entry)) != fits {
+			t.Errorf("%s: %v", line, !fits)
+		}
+	}
+}
+
+func TestALeapSecondIsTheOneAfter(t *testing.T) {
+	at, ok := clock{}.parse([]byte("2016-12-31T23:59:60Z"))
+	if next, _ := (clock{}).parse([]byte("2017-01-01T00:00:00Z")); !ok || at != next {
+		t.Errorf("%d, %v; want %d", at, ok, next)
+	}
+	if _, ok := (clock{}).parse([]byte("2016-12-31T23:59:61Z")); ok {
+		t.Error("a second that no clock shows")
 	}
 }
 
@@ -117,12 +141,20 @@ func TestClockAgreesWithTheLibrary(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	newYork, err := time.LoadLocation("America/New_York")
+	if err != nil {
+		t.Fatal(err)
+	}
 	for at := time.Date(1999, 12, 1, 23, 59, 58, 0, time.UTC); at.Year() < 2032; at = at.Add(613*time.Hour + 7*time.Minute + time.Second) {
 		for _, layout := range []string{"02/Jan/2006:15:04:05 -0700", time.RFC3339, "2006-01-02 15:04:05"} {
-			local := at.In(shanghai)
-			got, ok := clock{shanghai}.parse([]byte(local.Format(layout)))
-			if !ok || got != at.UnixMicro() {
-				t.Fatalf("%s: %v, %v; want %d", local.Format(layout), got, ok, at.UnixMicro())
+			for _, zone := range []*time.Location{shanghai, newYork} {
+				if zone == newYork && !strings.Contains(layout, "07") {
+					continue // its clock shows an hour twice
+				}
+				text := at.In(zone).Format(layout)
+				if got, ok := (clock{zone}).parse([]byte(text)); !ok || got != at.UnixMicro() {
+					t.Fatalf("%s: %v, %v; want %d", text, got, ok, at.UnixMicro())
+				}
 			}
 		}
 	}
@@ -153,6 +185,10 @@ func TestFold(t *testing.T) {
 		"https://shop.example/a/1": "/a/{id}",
 		"/%E4%B8%8B%E5%8D%95":      "/%E4%B8%8B%E5%8D%95",
 		"/2026.03":                 "/{id}",
+		"/ab1234":                  "/{id}",
+		"/ab123":                   "/ab123",
+		"/0badf00d":                "/{id}",
+		"/0badf00":                 "/0badf00",
 		"/404.html":                "/404.html",
 		"":                         "",
 	} {
@@ -181,11 +217,54 @@ func TestSlowIsTenSeconds(t *testing.T) {
 
 func TestRoutesAreBounded(t *testing.T) {
 	rs := newRoutes()
-	for i := range 3 * maxRoutes {
+	for i := range maxPaths + 10 {
 		rs.of([]byte("POST"), []byte("/"+strings.Repeat("a", i%150)+strings.Repeat("z", i/150)))
 	}
 	if len(rs.byName) > maxRoutes+1 || len(rs.byPath) > maxPaths {
 		t.Errorf("%d routes, %d paths", len(rs.byName), len(rs.byPath))
+	}
+}
+
+// Memory is flat: beyond these bounds something is given up, and said.
+func TestWritesThatWaitAreBounded(t *testing.T) {
+	var q queue
+	for i := range maxWaiting {
+		if q.push(&write{at: int64(maxWaiting - i)}); i < maxWaiting-1 && q.pop(false) != nil {
+			t.Fatalf("write %d did not wait", i)
+		}
+	}
+	if w := q.pop(false); w == nil || w.at != 1 {
+		t.Errorf("beyond the bound comes %v", w)
+	}
+}
+
+func TestVisitorsAreBounded(t *testing.T) {
+	for apart, crowded := range map[int64]bool{0: true, second: false} {
+		r := newRepeats(Window, &Result{location: time.UTC, Causes: map[Cause]int{}})
+		route := newRoutes().of([]byte("POST"), []byte("/"))
+		for i := range 2*maxVisitors + 2 {
+			r.take(&write{at: int64(i) * apart, visitor: uint64(i), route: route})
+			if len(r.young)+len(r.old) > 2*maxVisitors {
+				t.Fatalf("%d visitors are remembered", len(r.young)+len(r.old))
+			}
+		}
+		if r.result.Crowded != crowded {
+			t.Errorf("%d µs apart: crowded %v", apart, !crowded)
+		}
+	}
+}
+
+func TestAStatusThatIsNoneIsZero(t *testing.T) {
+	s, err := newScanner(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{"", "-", "x"} {
+		e := entry{method: []byte("POST"), path: []byte("/")}
+		e.set(status, []byte(text))
+		if w := s.reader.write(&e, 0); w.status != 0 {
+			t.Errorf("%q is %d", text, w.status)
+		}
 	}
 }
 

@@ -14,7 +14,7 @@ func TestHostileLinesDoNoHarm(t *testing.T) {
 	two := func(changes ...func(*request)) string {
 		return styles[1].text(post(0, changes...), post(1, changes...))
 	}
-	long := strings.Repeat("x", 10<<20)
+	long := strings.Repeat("x", 10<<20+7)
 	for _, c := range []struct {
 		name                    string
 		text                    string
@@ -54,11 +54,21 @@ func TestBrokenJSONIsCounted(t *testing.T) {
 	s := styles[3]
 	for _, bad := range []string{
 		`{"remote_addr":"1.2.3.4"`, `{"a":}`, `{"a":1,}`, `{"a" 1}`, `[1]`, `{"a":"\u12"}`, `{}x`, `{"a":tru}`,
-		`{"a":` + strings.Repeat(`{"a":`, 50) + `1` + strings.Repeat("}", 51), `{"a":` + strings.Repeat("[", 100_000) + `}`,
+		`{"a":` + strings.Repeat(`{"a":`, 9) + `1` + strings.Repeat("}", 10), `{"a":` + strings.Repeat("[", 9) + `1` + strings.Repeat("]", 9) + `}`,
+		`{"a":` + strings.Repeat("[", 100_000) + `}`,
 	} {
 		r := run(t, s.text(post(0))+bad+"\n"+s.text(post(1)), nil)
 		if r.Broken != 1 || r.Repeated != 1 || r.Lines != 3 {
 			t.Errorf("%.40s: %d broken, %d repeated", bad, r.Broken, r.Repeated)
+		}
+	}
+}
+
+func TestWhatLiesDeepInJSONIsReadUpToABound(t *testing.T) {
+	for _, deep := range []string{strings.Repeat(`{"a":`, 7) + `1` + strings.Repeat("}", 7), strings.Repeat("[", 8) + `1` + strings.Repeat("]", 8)} {
+		line := strings.TrimSuffix(styles[3].text(post(0)), "}\n") + `,"x":` + deep + "}\n"
+		if r := run(t, line+line, nil); r.Repeated != 1 || r.Broken != 0 {
+			t.Errorf("%s: %d repeated, %d broken", deep, r.Repeated, r.Broken)
 		}
 	}
 }

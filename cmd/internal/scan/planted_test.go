@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nebis-dev/nebis/cmd/internal/report"
 	"github.com/nebis-dev/nebis/cmd/internal/scan"
 )
 
@@ -24,6 +25,7 @@ func plants() []planted {
 		{"the window is inclusive", []request{post(0), post(5)}, 1, 1},
 		{"a second more is outside", []request{post(0), post(6)}, 0, 0},
 		{"a near miss, then a repeat", []request{post(0), post(6), post(8)}, 1, 1},
+		{"the window of a visitor outlives that of others", []request{post(0, from("198.51.100.1")), post(3), post(4, from("198.51.100.2")), post(7, from("198.51.100.3")), post(8)}, 1, 1},
 		{"two groups of one visitor", []request{post(0), post(1), post(60), post(61)}, 2, 2},
 		{"two users behind one address", []request{post(0, user("ann")), post(1, user("bob")), post(2, user("ann"))}, 1, 1},
 		{"two addresses", []request{post(0), post(1, from("203.0.113.8"))}, 0, 0},
@@ -108,6 +110,10 @@ func TestWhatIsLoggedTellsVisitorsApart(t *testing.T) {
 		{"request length", styles[2], bytes(512), bytes(513), 0},
 		{"request length in JSON", styles[3], bytes(512), bytes(513), 0},
 		{"request length, not logged", styles[1], bytes(512), bytes(513), 1},
+		{"query, logged by itself", style{"", `$remote_addr [$time_local] "$request_method $uri" $args`, func(r request) string {
+			path, query, _ := strings.Cut(r.path, "?")
+			return fmt.Sprintf(`%s [%s] "%s %s" %s`, r.addr, r.at.Format("02/Jan/2006:15:04:05 -0700"), r.method, path, dash(query))
+		}}, to("/cart?item=1"), to("/cart?item=2"), 0},
 		{"site", vhosts, at("a.example"), at("b.example"), 0},
 		{"site, in front of the address", style{"", "", func(r request) string { return r.host + " " + combined(r) }}, at("a.example"), at("b.example"), 0},
 		{"address behind the site", style{"", "", func(r request) string { return r.host + " " + combined(r) }}, from("203.0.113.1"), from("203.0.113.2"), 0},
@@ -144,7 +150,14 @@ func TestTheCauseIsJudgedByTheFirstOne(t *testing.T) {
 	}{
 		{"the browser gave up the first", post(0, status(499)), post(3), scan.DoubleClick},
 		{"both within a second", post(0), post(1), scan.DoubleClick},
-		{"an error", post(0, status(502)), post(3), scan.Retry},
+		{"an error", post(0, status(500)), post(3), scan.Retry},
+		{"too many requests", post(0, status(429)), post(3), scan.Retry},
+		{"a time-out of the server", post(0, status(408)), post(3), scan.Retry},
+		{"a program that gave up", post(0, status(499), with("okhttp/4.12")), post(3, with("okhttp/4.12")), scan.Retry},
+		{"two seconds", post(0), post(2), scan.DoubleClick},
+		{"three seconds", post(0), post(3), scan.ByHand},
+		{"no status", post(0, status(0)), post(1), scan.Resent},
+		{"a program after a second", post(0, with("okhttp/4.12")), post(1, with("okhttp/4.12")), scan.Resent},
 		{"a time-out of the client", post(0, status(499), took(30)), post(1), scan.Retry},
 		{"a slow answer", post(0, took(12)), post(1), scan.Retry},
 		{"a quick one, and an error of the client", post(0, status(422)), post(1), scan.DoubleClick},
@@ -183,10 +196,57 @@ func TestEveryFigureOfARoute(t *testing.T) {
 	}
 }
 
+func TestTheNewestGroupsAreListed(t *testing.T) {
+	var requests []request
+	for i := range 25 {
+		requests = append(requests, post(float64(i*100)), post(float64(i*100)))
+	}
+	for i := range 12 {
+		requests = append(requests, post(float64(5000+i), status(300+i)))
+	}
+	r := run(t, styles[1].text(requests...), nil)
+	if len(r.Newest) != 20 || r.Groups != 26 || !r.Newest[1].First.Equal(noon.Add(2400*time.Second)) || !r.Newest[19].First.Equal(noon.Add(600*time.Second)) {
+		t.Errorf("%d of %d groups, the second %v, the last %v", len(r.Newest), r.Groups, r.Newest[1].First, r.Newest[19].First)
+	}
+	if g := r.Newest[0]; g.Writes != 12 || len(g.Gaps) != 8 || fmt.Sprint(g.Statuses) != "[300 301 302 303 304 305 306 307 308]" {
+		t.Errorf("the newest: %+v", g)
+	}
+}
+
+// The page has the routes with repeats, and a few of the others.
+func TestThePageListsRoutes(t *testing.T) {
+	for repeated, rows := range map[int]int{0: 10, 3: 10, 15: 15, 25: 20, 30: 20} {
+		var requests []request
+		for i := range 30 {
+			one := post(float64(i), to("/r"+string(rune('a'+i))))
+			if requests = append(requests, one); i < repeated {
+				requests = append(requests, one)
+			}
+		}
+		s := run(t, styles[1].text(requests...), nil).Page(report.English).Sections[0]
+		if len(s.Table.Rows) != rows || !strings.Contains(s.Note, fmt.Sprintf("The first %d of 30", rows)) {
+			t.Errorf("%d repeated: %d rows, %q", repeated, len(s.Table.Rows), s.Note)
+		}
+	}
+}
+
+func TestALongerWindowIsAdvisedForCallbacks(t *testing.T) {
+	for path, window := range map[string]time.Duration{"/pay/notify": 59 * time.Second, "/orders": 0, "/webhook": time.Minute} {
+		r := run(t, styles[1].text(post(0, to(path))), &scan.Options{Within: window})
+		if got := strings.Contains(fmt.Sprint(r.Page(report.English).Limits), "--within 1h"); got != (path == "/pay/notify") {
+			t.Errorf("%s within %s: advised %v", path, window, got)
+		}
+	}
+}
+
 func TestWhatIsNotWorthProtecting(t *testing.T) {
 	var poll []request
 	for i := range 100 {
 		poll = append(poll, post(float64(i*3), to("/cart/refresh")))
+	}
+	var pairs []request
+	for i := range 100 {
+		pairs = append(pairs, post(float64(i*100)), post(float64(i*100+1)), post(float64(i*100+2)))
 	}
 	for _, c := range []struct {
 		name     string
@@ -198,6 +258,10 @@ func TestWhatIsNotWorthProtecting(t *testing.T) {
 		{"a login", []request{post(0, to("/login")), post(1, to("/login"))}, scan.Harmless},
 		{"WordPress's login", []request{post(0, to("/wp-login.php")), post(1, to("/wp-login.php"))}, scan.Harmless},
 		{"a poll", poll, scan.Steady},
+		{"an error instead of a refusal", []request{post(0, status(404)), post(1, status(500))}, scan.Protect},
+		{"nobody waited for the refusal", []request{post(0, status(404)), post(1, status(499))}, scan.Protect},
+		{"often, but in pairs", pairs, scan.Protect},
+		{"half of a few", poll[:40], scan.Protect},
 		{"what the site refused", []request{post(0, status(404)), post(1, status(404))}, scan.Refused},
 	} {
 		t.Run(c.name, func(t *testing.T) {
