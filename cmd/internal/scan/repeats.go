@@ -3,7 +3,7 @@ package scan
 import "time"
 
 // maxVisitors bounds what one generation remembers.
-const maxVisitors = 1 << 17
+const maxVisitors = 1 << 16
 
 // seen is the last write of a visitor.
 type seen struct {

@@ -58,7 +58,7 @@ func (r *Route) repeat(first, second *write, gap time.Duration, cause Cause) {
 	if second.status < 400 || second.status >= 499 {
 		r.landed++
 	}
-	pair := [2]int{first.status, second.status}
+	pair := [2]int{int(first.status), int(second.status)}
 	if _, known := r.pairs[pair]; known || len(r.pairs) < maxPairs {
 		r.pairs[pair]++
 	}

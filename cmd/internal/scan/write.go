@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// write is one request that writes.
+// write is one request that writes. Very many are held at once: 64 bytes.
 type write struct {
 	at      int64 // microseconds
 	visitor uint64
 	route   *Route
 	addr    string
 	who     string // user or cookie, with Full only
-	status  int
+	status  int32
 	slow    bool // took so long that a client gives up
 	gone    bool // the visitor went away before the answer
 	program bool // the agent is not a browser
@@ -123,6 +123,14 @@ func (r *reader) also(path string) bool {
 	return false
 }
 
+// statusOf is 0 where there is none.
+func statusOf(b []byte) int32 {
+	if len(b) != 3 {
+		return 0
+	}
+	return int32(max(number(b), 0))
+}
+
 // kept is a value that a write holds on to: what a stranger sent may be long, and
 // many writes are held at once.
 func kept(v []byte) string { return string(v[:min(len(v), longestValue)]) }
@@ -133,7 +141,7 @@ func (r *reader) write(e *entry, at int64) *write {
 	from := address(e)
 	w := &write{
 		at: at, visitor: r.visitor(e, from), addr: kept(from),
-		route: r.routes.of(e[method], e[path]), status: max(number(e[status]), 0),
+		route: r.routes.of(e[method], e[path]), status: statusOf(e[status]),
 		slow: isSlow(e), program: isProgram(e[agent]),
 	}
 	w.gone = w.status == statusClientGone || string(e[outcome]) == "X"
