@@ -41,12 +41,7 @@ Exit code: 0 none found, 1 found, 2 could not run.`,
   NEBIS_DB=postgres://ann:secret@localhost/shop nebis find --table orders --where "status <> 'cancelled'" --since 90d --sum amount --html report.html`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if !cmd.Flags().Changed("db") && e.getenv("NEBIS_DB") != "" {
-				f.db = e.getenv("NEBIS_DB")
-			}
-			if !cmd.Flags().Changed("pause") {
-				f.opts.Pause = -1
-			}
+			f.defaults(cmd.Flags().Changed, e.getenv)
 			return unable(f.run(cmd.Context(), e))
 		},
 	}
@@ -68,6 +63,16 @@ func (f *findFlags) flags(cmd *cobra.Command) {
 	flags.DurationVar(&f.opts.Pause, "pause", 0, "rest after every small read (default three times as long as the read took)")
 	flags.StringVar(&f.zone, "tz", "", "zone of times that have none, such as Asia/Shanghai\n(default this computer's; UTC on SQLite)")
 	f.output.flags(cmd)
+}
+
+// defaults are those of flags that were not given.
+func (f *findFlags) defaults(given func(string) bool, getenv func(string) string) {
+	if !given("db") {
+		f.db = getenv("NEBIS_DB")
+	}
+	if !given("pause") {
+		f.opts.Pause = -1
+	}
 }
 
 func (f *findFlags) run(ctx context.Context, e env) error {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -94,6 +95,8 @@ func TestExitCodesOfFindAndScan(t *testing.T) {
 		{[]string{"find", "--db", db, "--table", "oders"}, 2, "", "there are orders, users"},
 		{[]string{"find", "--db", db, "--table", "orders", "--since", "soon"}, 2, "", "--since"},
 		{[]string{"find", "--db", db, "--table", "orders", "--within", "-1s"}, 2, "", "--within"},
+		{[]string{"find", "--db", db, "--table", "orders", "--within", "0s"}, 2, "", "--within"},
+		{[]string{"find", "--db", db, "--table", "orders", "--json", "--where", "amount <> 0"}, 1, `"where": "amount <> 0"`, ""},
 		{[]string{"find", "--db", db, "--table", "orders", "--where", "1=1; DELETE FROM orders"}, 2, "", "semicolon"},
 		{[]string{"find", "--db", "sqlite:/nowhere/shop.db", "--table", "orders"}, 2, "", "sqlite:/nowhere/shop.db"},
 		{[]string{"find", "--db", "mysql://ann:s3cret@127.0.0.1:1/shop", "--table", "orders"}, 2, "", "mysql://ann@127.0.0.1:1/shop"},
@@ -131,8 +134,22 @@ func TestJSONAndThePageHaveTheSameFigures(t *testing.T) {
 }
 
 func TestFindTakesTheDatabaseFromTheEnvironment(t *testing.T) {
-	if code, _, stderr := call(t, map[string]string{"NEBIS_DB": ordersTwice(t)}, "find", "--table", "orders"); code != 1 {
+	db := ordersTwice(t)
+	if code, _, stderr := call(t, map[string]string{"NEBIS_DB": db}, "find", "--table", "orders"); code != 1 {
 		t.Errorf("exit %d, %s", code, stderr)
+	}
+	if code, _, stderr := call(t, map[string]string{"NEBIS_DB": "sqlite:/nowhere/shop.db"}, "find", "--table", "orders", "--db", db); code != 1 {
+		t.Errorf("--db does not win: exit %d, %s", code, stderr)
+	}
+}
+
+func TestAPauseThatWasNotGivenFollowsTheRead(t *testing.T) {
+	for _, given := range []bool{false, true} {
+		var f findFlags
+		f.defaults(func(string) bool { return given }, func(string) string { return "" })
+		if (f.opts.Pause < 0) == given {
+			t.Errorf("given %v: %s", given, f.opts.Pause)
+		}
 	}
 }
 
@@ -144,9 +161,9 @@ func TestScanReadsStandardInput(t *testing.T) {
 	}
 	defer in.Close()
 	cmd := exec.Command(os.Args[0], "scan", "-")
-	cmd.Env, cmd.Stdin = append(cmd.Environ(), "NEBIS_TEST_BE_NEBIS=1"), in
+	cmd.Env, cmd.Stdin = append(cmd.Environ(), "NEBIS_TEST_BE_NEBIS=1", "TZ=Asia/Shanghai"), in
 	out, err := cmd.CombinedOutput()
-	if cmd.ProcessState.ExitCode() != 1 || !strings.Contains(string(out), "--protect 'POST /orders'") {
+	if cmd.ProcessState.ExitCode() != 1 || !strings.Contains(string(out), "--protect 'POST /orders'") || !strings.Contains(string(out), "2026-03-01 20:00:00 +08:00") {
 		t.Errorf("%v, %s", err, out)
 	}
 }
@@ -162,6 +179,18 @@ func TestTheBarShowsHowFarItIs(t *testing.T) {
 	} {
 		if got := (&progress{done: c.done, total: c.total, unit: " rows"}).line(); got != c.want {
 			t.Errorf("%d of %d: %s", c.done, c.total, got)
+		}
+	}
+}
+
+func TestTheBarKnowsTheSizeOfFilesOnly(t *testing.T) {
+	twice, once := logs(t)
+	for _, c := range []struct {
+		names []string
+		want  int
+	}{{[]string{once}, 93}, {[]string{once, twice}, 279}, {[]string{once, "-"}, 0}, {[]string{once, t.TempDir()}, 0}, {[]string{"/nowhere"}, 0}, {nil, 0}} {
+		if got := size(c.names); got != c.want {
+			t.Errorf("%q: %d bytes, want %d", c.names, got, c.want)
 		}
 	}
 }
@@ -200,6 +229,19 @@ func TestNamesAreCutAtCommas(t *testing.T) {
 	}
 	if got := splitNames([]string{"a", "b,c"}); len(got) != 3 {
 		t.Errorf("two lists are %q", got)
+	}
+}
+
+func TestASearchThatIsStoppedSaysSo(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	twice, _ := logs(t)
+	for _, command := range [][]string{{"scan", twice}, {"find", "--db", ordersTwice(t), "--table", "orders"}} {
+		var stdout, stderr strings.Builder
+		code := run(ctx, command, func(string) string { return "" }, &stdout, &stderr)
+		if code != 2 || stderr.String() != "nebis: stopped before the end: there is no result\n" || stdout.String() != "" {
+			t.Errorf("%s: exit %d, %s%s", command[0], code, &stderr, &stdout)
+		}
 	}
 }
 

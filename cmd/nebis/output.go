@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -37,6 +38,9 @@ func unable(err error) error {
 	usage, coded := new(usageError), new(codedError)
 	if err == nil || errors.As(err, &usage) || errors.As(err, &coded) {
 		return err
+	}
+	if errors.Is(err, context.Canceled) {
+		err = errors.New("stopped before the end: there is no result")
 	}
 	return &codedError{exitUnable, err}
 }

@@ -2,6 +2,7 @@ package find
 
 import (
 	"database/sql"
+	"errors"
 	"hash/maphash"
 	"strings"
 	"testing"
@@ -174,4 +175,21 @@ func TestPartitionsAreAddedUp(t *testing.T) {
 			}
 		}
 	})
+}
+
+// The bound is on what is remembered at once, not on the table.
+func TestRowsThatAreHeldAreBounded(t *testing.T) {
+	for _, hold := range []bool{false, true} {
+		r := &Result{location: time.UTC}
+		tr := newTracker(Window, hold, r)
+		tr.most = 4 * keepRows
+		var err error
+		n := 0
+		for ; n < 3*tr.most && err == nil; n++ {
+			err = tr.add(uint64(n), row{at: int64(n) * 1e6})
+		}
+		if hold && (!errors.Is(err, ErrTooMany) || n != tr.most+1) || !hold && err != nil {
+			t.Errorf("hold %v: %v after %d rows", hold, err, n)
+		}
+	}
 }

@@ -100,6 +100,23 @@ func TestThePageNeedsNothingElse(t *testing.T) {
 	}
 }
 
+// The names of 24 hours beside each other would be no more to be read.
+func TestAnUprightChartNamesEveryThird(t *testing.T) {
+	c := &report.Chart{Upright: true}
+	for h := range 24 {
+		c.Bars = append(c.Bars, report.Bar{Label: "h", Value: h * 1000})
+	}
+	var b strings.Builder
+	if err := report.HTML(&b, report.English, func(report.Lang) report.Page { return report.Page{Sections: []report.Section{{Chart: c}}} }); err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]int{`class="label"`: 8, "<rect": 24, `height="120"`: 1, `height="0"`: 1, ">23,000</text>": 1} {
+		if got := strings.Count(b.String(), text); got != 2*want { // in two languages
+			t.Errorf("%s: %d times, want %d", text, got, 2*want)
+		}
+	}
+}
+
 func TestGapsLieBetweenTheirBounds(t *testing.T) {
 	var g report.Gaps
 	for _, d := range []time.Duration{0, time.Second - 1, time.Second, 5 * time.Second, 5*time.Second + time.Microsecond, time.Minute, 61 * time.Second, 2 * time.Hour} {
@@ -151,6 +168,7 @@ func TestFigures(t *testing.T) {
 func TestCleanKeepsTextAndNothingElse(t *testing.T) {
 	for s, want := range map[string]string{
 		"订单 a": "订单 a", "a\x1b[2J\nb\u202e": "a\uFFFD[2J\uFFFDb\uFFFD", "\xff": "\uFFFD", strings.Repeat("x", 1000): strings.Repeat("x", 120) + "…",
+		strings.Repeat("😀", 120): strings.Repeat("😀", 120), strings.Repeat("😀", 121): strings.Repeat("😀", 120) + "…",
 	} {
 		if got := report.Clean(s); got != want {
 			t.Errorf("%q is %q", s, got)
