@@ -33,7 +33,8 @@ func TestAConditionThatWritesIsRefusedInWords(t *testing.T) {
 			"item = \\'x":        `"\\"`,
 			"no_such_column = 1": "no_such_column",
 			"readonly = 1":       "readonly",
-			"id IN (SELECT id FROM orders FOR SHARE)":       "the word SHARE",
+			"id IN (SELECT id FROM orders FOR SHARE)": "the word SHARE",
+			"1=1\x00":                                       `"\x00"`,
 			"pg_terminate_backend(1)":                       "calls pg_terminate_backend()",
 			"lo_from_bytea (0, 'x') > 0":                    "calls lo_from_bytea()",
 			"pg_catalog.nextval('s') > 0":                   "calls nextval()",
@@ -218,6 +219,11 @@ func TestALargeTableWithoutAnIndexIsToldBeforehand(t *testing.T) {
 	s.find(o)
 	if len(events) == 0 || !strings.Contains(events[0], "no index on created_at") || !strings.Contains(events[0], "5,000,000") {
 		t.Errorf("it said %q", events)
+	}
+	s.exec("CREATE INDEX by_status ON orders (status, created_at)") // of no use
+	events = nil
+	if s.find(o); len(events) == 0 || events[0] == "read" {
+		t.Errorf("with an index on another column it said %q", events)
 	}
 	s.exec("CREATE INDEX by_time ON orders (created_at)")
 	events = nil

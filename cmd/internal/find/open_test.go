@@ -3,6 +3,7 @@ package find
 import (
 	"database/sql"
 	"errors"
+	"fmt"
 	"hash/maphash"
 	"strings"
 	"testing"
@@ -191,5 +192,30 @@ func TestRowsThatAreHeldAreBounded(t *testing.T) {
 		if hold && (!errors.Is(err, ErrTooMany) || n != tr.most+1) || !hold && err != nil {
 			t.Errorf("hold %v: %v after %d rows", hold, err, n)
 		}
+	}
+}
+
+func TestTheRestIsThreeTimesTheRead(t *testing.T) {
+	for pause, want := range map[time.Duration]time.Duration{-1: 3 * time.Second, 0: 0, time.Minute: time.Minute} {
+		if got := (&Options{Pause: pause}).rest(time.Second); got != want {
+			t.Errorf("with a pause of %s it rests %s, want %s", pause, got, want)
+		}
+	}
+}
+
+func TestANameInAnotherCaseMustBeTheOnlyOne(t *testing.T) {
+	all := []string{"Orders", "ORDERS", "Users"}
+	for name, want := range map[string]int{"Orders": 0, "ORDERS": 1, "orders": -1, "users": 2, "order": -1} {
+		if i, ok := match(name, all); ok != (want >= 0) || ok && i != want {
+			t.Errorf("%s is number %d, %v", name, i, ok)
+		}
+	}
+}
+
+func TestWhatTheDatabaseMakesIsNotProposed(t *testing.T) {
+	tab := &table{columns: []column{{name: "n", typ: "integer", auto: true}, {name: "double", typ: "integer", generated: true}, {name: "user_id", typ: "uuid"}, {name: "mark", typ: "uuid"}, {name: "at", typ: "timestamp"}}}
+	same, left := proposeSame(tab, tab.columns[4])
+	if got := fmt.Sprint(names(same), left); got != "[user_id] [n double mark]" {
+		t.Errorf("it takes and leaves %s", got)
 	}
 }

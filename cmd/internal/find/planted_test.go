@@ -26,6 +26,13 @@ func TestPlantedDuplicatesAreFoundExactly(t *testing.T) {
 					}
 					r := s.find(o)
 					s.wants(r, plantedGroups, plantedSurplus)
+					walls := c.name == "datetime" || c.name == "text"
+					if strings.Contains(fmt.Sprint(r.Page(report.English).Limits), "have no zone") != walls && c.name != "microseconds" {
+						s.t.Errorf("it says %q", r.Page(report.English).Limits)
+					}
+					if !r.WholeSecs {
+						s.t.Error("the times are taken for finer than they are")
+					}
 					if r.Total != "29.20" {
 						s.t.Errorf("the sum is %s", r.Total)
 					}
@@ -254,7 +261,7 @@ func TestWhereLeavesRowsOut(t *testing.T) {
 
 func TestWithoutSameItProposesColumns(t *testing.T) {
 	everywhere(t, func(s *shop) {
-		s.exec("CREATE TABLE orders (nr INTEGER PRIMARY KEY, barcode VARCHAR(40) UNIQUE, order_no VARCHAR(40), user_id INTEGER, snack VARCHAR(40), amount DECIMAL(10,2), status VARCHAR(20), updated_at VARCHAR(40), add_time INTEGER)")
+		s.exec("CREATE TABLE orders (nr INTEGER PRIMARY KEY, barcode VARCHAR(40) UNIQUE, order_no VARCHAR(40), user_id INTEGER, snack VARCHAR(40), amount DECIMAL(10,2), status VARCHAR(20), updated_at VARCHAR(40), add_time INTEGER, UNIQUE (snack, order_no))")
 		for i := range 2 {
 			s.exec(fmt.Sprintf("INSERT INTO orders VALUES (%d, 'b%d', 'n%d', 1, 'tea', 1, 's%d', 'u%d', %d)", i, i, i, i, i, 1772366400+i))
 		}
@@ -262,6 +269,35 @@ func TestWithoutSameItProposesColumns(t *testing.T) {
 		s.wants(r, 1, 1)
 		if got := fmt.Sprintf("%v %v %v %v %v", r.Same, r.LeftOut, r.At, r.Proposed, r.ProposedAt); got != "[user_id snack amount] [nr barcode order_no status updated_at] add_time true true" {
 			s.t.Errorf("it took, left, and went by %s", got)
+		}
+	})
+}
+
+func TestWithoutAtItDoesNotGuess(t *testing.T) {
+	everywhere(t, func(s *shop) {
+		typ := atColumns[0].typ[s.target.Dialect]
+		s.exec("CREATE TABLE orders (id " + s.id() + ", user_id INTEGER, paid_on " + typ + ", seen_on " + typ + ")")
+		if _, err := find.Run(s.t.Context(), s.target, options(find.Options{})); err == nil || !strings.Contains(err.Error(), "name it with --at") {
+			s.t.Errorf("of two columns it took one: %v", err)
+		}
+	})
+}
+
+func TestTheNewestGroupsAreListed(t *testing.T) {
+	everywhere(t, func(s *shop) {
+		s.plant(atColumns[3], false)
+		for i := range 25 {
+			o := order{user: 1, amount: "1", after: float64((i + 20) % 25 * 100)} // the first is not the earliest
+			s.insert(o, o.at().Unix())
+			s.insert(o, o.at().Unix())
+		}
+		s.exec(fmt.Sprintf("INSERT INTO orders (user_id, created_at) VALUES (2, %d), (3, NULL)", noon.Unix()))
+		r := s.find(find.Options{Same: []string{"user_id"}})
+		if len(r.Newest) != 20 || !r.Newest[0].First.Equal(noon.Add(2400*time.Second)) || !r.Newest[19].First.Equal(noon.Add(500*time.Second)) || !r.From.Equal(noon) {
+			s.t.Errorf("%d groups from %s to %s, rows from %s", len(r.Newest), r.Newest[19].First, r.Newest[0].First, r.From)
+		}
+		if lead := s.find(find.Options{Where: "user_id > 1", Same: []string{"user_id"}}).Page(report.English).Lead; lead != "There is one row only: nothing to compare it with." {
+			s.t.Errorf("of two rows, one without a time, it says: %s", lead)
 		}
 	})
 }
@@ -342,13 +378,14 @@ func TestTheHourThatTheClockShowsTwice(t *testing.T) {
 		s.plant(atColumns[0], true)
 		for i, wall := range []string{
 			"2026-03-29 01:59:58", "2026-03-29 03:00:02", // 4 s apart
-			"2026-10-25 02:30:00", "2026-10-25 02:59:59", "2026-10-25 02:00:01", "2026-10-25 02:30:02", // the second is 2 s before the third, the first an hour before the last
+			"2026-10-25 02:30:00", "2026-10-25 02:30:05", "2026-10-25 02:30:03", // two that overtook each other
+			"2026-10-25 02:59:59", "2026-10-25 02:00:01", "2026-10-25 02:30:02", // the second is 2 s before the third, the first an hour before the last
 		} {
-			s.insert(order{user: []int{1, 1, 2, 3, 3, 2}[i], item: "tea", amount: "1"}, wall)
+			s.insert(order{user: []int{1, 1, 2, 4, 4, 3, 3, 2}[i], item: "tea", amount: "1"}, wall)
 		}
 		r := s.find(find.Options{Same: []string{"user_id", "item"}, Location: berlin, Full: true})
-		if s.wants(r, 2, 2); fmt.Sprint(r.Newest[0].IDs, r.Newest[1].IDs) != "[4 5] [1 2]" {
-			s.t.Errorf("found are %v and %v", r.Newest[0].IDs, r.Newest[1].IDs)
+		if s.wants(r, 3, 3); fmt.Sprint(r.Newest[0].IDs, r.Newest[1].IDs, r.Newest[2].IDs) != "[6 7] [5 4] [1 2]" {
+			s.t.Errorf("found are %v, %v and %v", r.Newest[0].IDs, r.Newest[1].IDs, r.Newest[2].IDs)
 		}
 	})
 }
@@ -359,9 +396,11 @@ func TestEveryCauseByItsGap(t *testing.T) {
 			order{user: 1, amount: "1", after: 0}, order{user: 1, amount: "1", after: 0.999}, // a double click
 			order{user: 2, amount: "1", after: 0}, order{user: 2, amount: "1", after: 1}, // a retry
 			order{user: 3, amount: "1", after: 0}, order{user: 3, amount: "1", after: 15.2}, order{user: 3, amount: "1", after: 30.5}, // a provider
-			order{user: 4, amount: "1", after: 0}, order{user: 4, amount: "1", after: 400}) // somebody, later
+			order{user: 4, amount: "1", after: 0}, order{user: 4, amount: "1", after: 400}, // somebody, later
+			order{user: 5, amount: "1", after: 0}, order{user: 5, amount: "1", after: 60}, // a late retry
+			order{user: 6, amount: "1", after: 0}, order{user: 6, amount: "1", after: 60.001}) // later
 		r := s.find(find.Options{Same: []string{"user_id"}, Within: time.Hour})
-		if fmt.Sprint(r.Causes) != "map[callback:2 double_click:1 later:1 retry:1]" || r.WholeSecs {
+		if fmt.Sprint(r.Causes) != "map[callback:2 double_click:1 later:2 retry:2]" || r.WholeSecs {
 			s.t.Errorf("%v, whole seconds %v", r.Causes, r.WholeSecs)
 		}
 	})

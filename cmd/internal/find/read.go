@@ -271,14 +271,17 @@ const pauseFactor = 3
 
 // pause gives the shop more time than the read took from it.
 func (s *search) pause(ctx context.Context, took time.Duration) error {
-	d := s.opts.Pause
-	if d < 0 {
-		d = pauseFactor * took
-	}
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-time.After(d):
+	case <-time.After(s.opts.rest(took)):
 		return nil
 	}
+}
+
+func (o *Options) rest(took time.Duration) time.Duration {
+	if o.Pause < 0 {
+		return pauseFactor * took
+	}
+	return o.Pause
 }

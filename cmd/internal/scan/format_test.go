@@ -299,3 +299,26 @@ func FuzzLine(f *testing.F) {
 		}
 	})
 }
+
+// A format of the site's own: whatever it is, a line gives no more than it has.
+func FuzzFormat(f *testing.F) {
+	for format, line := range map[string]string{
+		`$remote_addr [$time_local] "$request" $status`:  `1.2.3.4 [01/Mar/2026:12:00:00 +0000] "POST /a HTTP/1.1" 200`,
+		`%h %{x}i %t "%r" %>s %{User-agent}i`:            `1.2.3.4 - [01/Mar/2026:12:00:00 +0000] "POST /a HTTP/1.1" 200 x`,
+		`log_format a '$remote_addr $msec' ' $request';`: `1.2.3.4 1772366400.5 POST /a`, `LogFormat "%h %t \"%r\"" x`: `1.2.3.4 [x] "`, "${": "",
+	} {
+		f.Add(format, []byte(line))
+	}
+	f.Fuzz(func(t *testing.T, format string, line []byte) {
+		p, err := parseFormat(format)
+		var e entry
+		if err != nil || !p.cut(line, &e) {
+			return
+		}
+		for field, value := range e {
+			if len(value) > len(line) {
+				t.Errorf("field %d is %q", field, value)
+			}
+		}
+	})
+}
