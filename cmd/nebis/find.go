@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/csv"
 	"errors"
 	"fmt"
 	"strconv"
@@ -20,6 +21,8 @@ type findFlags struct {
 	output
 	db    string
 	since string
+	same  []string
+	id    []string
 	opts  find.Options
 }
 
@@ -38,12 +41,7 @@ Exit code: 0 none found, 1 found, 2 could not run.`,
   NEBIS_DB=postgres://ann:secret@localhost/shop nebis find --table orders --where "status <> 'cancelled'" --since 90d --sum amount --html report.html`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if !cmd.Flags().Changed("db") && e.getenv("NEBIS_DB") != "" {
-				f.db = e.getenv("NEBIS_DB")
-			}
-			if !cmd.Flags().Changed("pause") {
-				f.opts.Pause = -1
-			}
+			f.defaults(cmd.Flags().Changed, e.getenv)
 			return unable(f.run(cmd.Context(), e))
 		},
 	}
@@ -55,16 +53,26 @@ func (f *findFlags) flags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.db, "db", "", "database, also from NEBIS_DB:\n"+dburl.Forms)
 	flags.StringVar(&f.opts.Table, "table", "", "table or view to look through")
-	flags.StringSliceVar(&f.opts.Same, "same", nil, "columns that must agree; without it they are proposed")
+	flags.StringArrayVar(&f.same, "same", nil, "`COLUMNS` that must agree, with commas between them; without it they are proposed")
 	flags.StringVar(&f.opts.At, "at", "", "column with the time: timestamp, datetime, text, seconds or milliseconds;\nwithout it one is proposed")
 	flags.DurationVar(&f.opts.Within, "within", find.Window, "how soon the next row comes, inclusive")
-	flags.StringSliceVar(&f.opts.ID, "id", nil, "columns that name a row (default the primary key)")
+	flags.StringArrayVar(&f.id, "id", nil, "`COLUMNS` that name a row (default the primary key)")
 	flags.StringVar(&f.opts.Sum, "sum", "", "column to add up over the rows that are too many")
 	flags.StringVar(&f.opts.Where, "where", "", "condition in the database's SQL, such as \"status <> 'cancelled'\"")
 	flags.StringVar(&f.since, "since", "", "only rows since then: 90d, 12h, 2026-01-31")
 	flags.DurationVar(&f.opts.Pause, "pause", 0, "rest after every small read (default three times as long as the read took)")
 	flags.StringVar(&f.zone, "tz", "", "zone of times that have none, such as Asia/Shanghai\n(default this computer's; UTC on SQLite)")
 	f.output.flags(cmd)
+}
+
+// defaults are those of flags that were not given.
+func (f *findFlags) defaults(given func(string) bool, getenv func(string) string) {
+	if !given("db") {
+		f.db = getenv("NEBIS_DB")
+	}
+	if !given("pause") {
+		f.opts.Pause = -1
+	}
 }
 
 func (f *findFlags) run(ctx context.Context, e env) error {
@@ -102,7 +110,7 @@ func (f *findFlags) target(e env) (dburl.Target, error) {
 	if err != nil {
 		return dburl.Target{}, err
 	}
-	f.opts.Location = loc
+	f.opts.Location, f.opts.Same, f.opts.ID = loc, splitNames(f.same), splitNames(f.id)
 	switch {
 	case f.db == "":
 		return dburl.Target{}, usagef("--db or NEBIS_DB names the database: %s", dburl.Forms)
@@ -116,6 +124,23 @@ func (f *findFlags) target(e env) (dburl.Target, error) {
 		return dburl.Target{}, usagef("--db: %w", err)
 	}
 	return target, nil
+}
+
+// splitNames cuts lists of names at their commas. A name with a comma stands in
+// double quotes, as in CSV; a quote within a name is one.
+func splitNames(lists []string) []string {
+	var names []string
+	for _, list := range lists {
+		r := csv.NewReader(strings.NewReader(list))
+		r.LazyQuotes, r.TrimLeadingSpace = true, true
+		record, _ := r.Read() // with lazy quotes nothing is wrong but the end
+		for _, name := range record {
+			if name = strings.TrimSpace(name); name != "" {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
 }
 
 // since reads 90d, 12h or a day.

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -57,6 +59,8 @@ func ordersTwice(t *testing.T) string {
 
 func TestExitCodesOfFindAndScan(t *testing.T) {
 	twice, once := logs(t)
+	thrice := file(t, "thrice.log", strings.Repeat(`203.0.113.8 - - [01/Mar/2026:13:00:00 +0000] "POST /orders HTTP/1.1" 302 0 "-" "Mozilla/5.0"`+"\n", 2)+
+		`203.0.113.9 - - [01/Mar/2026:13:00:00 +0000] "POST /orders HTTP/1.1" 302 0 "-" "Mozilla/5.0"`+"\n")
 	db := ordersTwice(t)
 	for _, c := range []struct {
 		args         []string
@@ -64,8 +68,8 @@ func TestExitCodesOfFindAndScan(t *testing.T) {
 		stdout, says string
 	}{
 		{[]string{"scan", twice}, 1, "--protect 'POST /orders'", ""},
-		{[]string{"scan", twice, once}, 1, "Of 3 writes, 2", ""},
-		{[]string{"scan", once}, 0, "None of 1 writes", ""},
+		{[]string{"scan", twice, thrice}, 1, "Of 5 writes, 2 look like repeats", ""},
+		{[]string{"scan", once}, 0, "There is one write only", ""},
 		{[]string{"scan", "--lang", "zh", twice}, 1, "值得保护的接口", ""},
 		{[]string{"scan"}, 2, "", "name the logs"},
 		{[]string{"scan", "/nowhere/access.log"}, 2, "", "no such file"},
@@ -73,17 +77,26 @@ func TestExitCodesOfFindAndScan(t *testing.T) {
 		{[]string{"scan", "--within", "0s", once}, 2, "", "--within"},
 		{[]string{"scan", "--tz", "Mars/Olympus", once}, 2, "", "--tz"},
 		{[]string{"scan", "--lang", "fr", once}, 2, "", "--lang"},
-		{[]string{"scan", "--html", "/nowhere/at/all.html", once}, 2, "", "/nowhere/at"},
+		{[]string{"scan", "--html", "/nowhere/at/all.html", "/nowhere/access.log"}, 2, "", "--html: open /nowhere/at"},
+		{[]string{"scan", "--html", t.TempDir(), "/nowhere/access.log"}, 2, "", "is a folder"},
+		{[]string{"scan", "--also", "pay", once}, 2, "", "--also"},
+		{[]string{"scan", "--bogus"}, 2, "", "--bogus"},
 		{[]string{"find", "--db", db, "--table", "orders"}, 1, "One row too many.", ""},
 		{[]string{"find", "--db", db, "--table", "orders", "--full"}, 1, "1001, 1002", ""},
 		{[]string{"find", "--db", db, "--table", "orders", "--sum", "amount", "--lang", "zh"}, 1, "合计 9.9", ""},
-		{[]string{"find", "--db", db, "--table", "users"}, 0, "None of 1 rows", ""},
-		{[]string{"find", "--db", db, "--table", "orders", "--since", "1d"}, 0, "", ""},
+		{[]string{"find", "--db", db, "--table", "users"}, 0, "There is one row only", ""},
+		{[]string{"find", "--db", db, "--table", "orders", "--since", "1d"}, 0, "There are no rows to compare", ""},
+		{[]string{"find", "--db", db, "--table", "orders", "--since", "99999d"}, 1, "One row too many.", ""},
+		{[]string{"find", "--db", db, "--table", "orders", "--same", "user_id, amount", "--id", "id,user_id", "--full"}, 1, "1001/7, 1002/7", ""},
+		{[]string{"find", "--db", db, "--table", "orders", "--same", `us"er`}, 2, "", `no column "us\"er"`},
+		{[]string{"find", "--db", db, "--table", "orders", "now"}, 2, "", "no arguments"},
 		{[]string{"find", "--db", db}, 2, "", "--table"},
 		{[]string{"find", "--table", "orders"}, 2, "", "NEBIS_DB"},
 		{[]string{"find", "--db", db, "--table", "oders"}, 2, "", "there are orders, users"},
 		{[]string{"find", "--db", db, "--table", "orders", "--since", "soon"}, 2, "", "--since"},
 		{[]string{"find", "--db", db, "--table", "orders", "--within", "-1s"}, 2, "", "--within"},
+		{[]string{"find", "--db", db, "--table", "orders", "--within", "0s"}, 2, "", "--within"},
+		{[]string{"find", "--db", db, "--table", "orders", "--json", "--where", "amount <> 0"}, 1, `"where": "amount <> 0"`, ""},
 		{[]string{"find", "--db", db, "--table", "orders", "--where", "1=1; DELETE FROM orders"}, 2, "", "semicolon"},
 		{[]string{"find", "--db", "sqlite:/nowhere/shop.db", "--table", "orders"}, 2, "", "sqlite:/nowhere/shop.db"},
 		{[]string{"find", "--db", "mysql://ann:s3cret@127.0.0.1:1/shop", "--table", "orders"}, 2, "", "mysql://ann@127.0.0.1:1/shop"},
@@ -121,8 +134,22 @@ func TestJSONAndThePageHaveTheSameFigures(t *testing.T) {
 }
 
 func TestFindTakesTheDatabaseFromTheEnvironment(t *testing.T) {
-	if code, _, stderr := call(t, map[string]string{"NEBIS_DB": ordersTwice(t)}, "find", "--table", "orders"); code != 1 {
+	db := ordersTwice(t)
+	if code, _, stderr := call(t, map[string]string{"NEBIS_DB": db}, "find", "--table", "orders"); code != 1 {
 		t.Errorf("exit %d, %s", code, stderr)
+	}
+	if code, _, stderr := call(t, map[string]string{"NEBIS_DB": "sqlite:/nowhere/shop.db"}, "find", "--table", "orders", "--db", db); code != 1 {
+		t.Errorf("--db does not win: exit %d, %s", code, stderr)
+	}
+}
+
+func TestAPauseThatWasNotGivenFollowsTheRead(t *testing.T) {
+	for _, given := range []bool{false, true} {
+		var f findFlags
+		f.defaults(func(string) bool { return given }, func(string) string { return "" })
+		if (f.opts.Pause < 0) == given {
+			t.Errorf("given %v: %s", given, f.opts.Pause)
+		}
 	}
 }
 
@@ -134,9 +161,9 @@ func TestScanReadsStandardInput(t *testing.T) {
 	}
 	defer in.Close()
 	cmd := exec.Command(os.Args[0], "scan", "-")
-	cmd.Env, cmd.Stdin = append(cmd.Environ(), "NEBIS_TEST_BE_NEBIS=1"), in
+	cmd.Env, cmd.Stdin = append(cmd.Environ(), "NEBIS_TEST_BE_NEBIS=1", "TZ=Asia/Shanghai"), in
 	out, err := cmd.CombinedOutput()
-	if cmd.ProcessState.ExitCode() != 1 || !strings.Contains(string(out), "--protect 'POST /orders'") {
+	if cmd.ProcessState.ExitCode() != 1 || !strings.Contains(string(out), "--protect 'POST /orders'") || !strings.Contains(string(out), "2026-03-01 20:00:00 +08:00") {
 		t.Errorf("%v, %s", err, out)
 	}
 }
@@ -152,6 +179,18 @@ func TestTheBarShowsHowFarItIs(t *testing.T) {
 	} {
 		if got := (&progress{done: c.done, total: c.total, unit: " rows"}).line(); got != c.want {
 			t.Errorf("%d of %d: %s", c.done, c.total, got)
+		}
+	}
+}
+
+func TestTheBarKnowsTheSizeOfFilesOnly(t *testing.T) {
+	twice, once := logs(t)
+	for _, c := range []struct {
+		names []string
+		want  int
+	}{{[]string{once}, 93}, {[]string{once, twice}, 279}, {[]string{once, "-"}, 0}, {[]string{once, t.TempDir()}, 0}, {[]string{"/nowhere"}, 0}, {nil, 0}} {
+		if got := size(c.names); got != c.want {
+			t.Errorf("%q: %d bytes, want %d", c.names, got, c.want)
 		}
 	}
 }
@@ -176,6 +215,32 @@ func TestColourIsForTerminals(t *testing.T) {
 	for name, value := range map[string]string{"NO_COLOR": "1", "TERM": "dumb"} {
 		if coloured(env{func(n string) string { return map[string]string{name: value}[n] }, tty, &b}) {
 			t.Errorf("colour against %s", name)
+		}
+	}
+}
+
+func TestNamesAreCutAtCommas(t *testing.T) {
+	for in, want := range map[string]string{
+		"a,b": "[a b]", " a , b,": "[a b]", `a"b,c`: `[a"b c]`, `"a,b",c`: "[a,b c]", `"a""b"`: `[a"b]`, "": "[]", " , ": "[]", "my orders,订单": "[my orders 订单]",
+	} {
+		if got := fmt.Sprint(splitNames([]string{in})); got != want {
+			t.Errorf("%q is %s, want %s", in, got, want)
+		}
+	}
+	if got := splitNames([]string{"a", "b,c"}); len(got) != 3 {
+		t.Errorf("two lists are %q", got)
+	}
+}
+
+func TestASearchThatIsStoppedSaysSo(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	twice, _ := logs(t)
+	for _, command := range [][]string{{"scan", twice}, {"find", "--db", ordersTwice(t), "--table", "orders"}} {
+		var stdout, stderr strings.Builder
+		code := run(ctx, command, func(string) string { return "" }, &stdout, &stderr)
+		if code != 2 || stderr.String() != "nebis: stopped before the end: there is no result\n" || stdout.String() != "" {
+			t.Errorf("%s: exit %d, %s%s", command[0], code, &stderr, &stdout)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -37,6 +38,9 @@ func unable(err error) error {
 	usage, coded := new(usageError), new(codedError)
 	if err == nil || errors.As(err, &usage) || errors.As(err, &coded) {
 		return err
+	}
+	if errors.Is(err, context.Canceled) {
+		err = errors.New("stopped before the end: there is no result")
 	}
 	return &codedError{exitUnable, err}
 }
@@ -95,7 +99,7 @@ func (o *output) print(e env, lang report.Lang, r shown) error {
 
 // writeHTML leaves no half of a page behind.
 func (o *output) writeHTML(lang report.Lang, r shown) error {
-	f, err := os.CreateTemp(filepath.Dir(o.html), ".nebis-*.html")
+	f, err := o.beside()
 	if err != nil {
 		return err
 	}
@@ -110,7 +114,7 @@ func (o *output) writeHTML(lang report.Lang, r shown) error {
 	return os.Rename(f.Name(), o.html)
 }
 
-// check finds mistakes before the work.
+// check finds mistakes before the work, which may take minutes.
 func (o *output) check(e env) error {
 	if _, err := report.ParseLang(o.lang, e.getenv); err != nil {
 		return usagef("%w", err)
@@ -118,7 +122,26 @@ func (o *output) check(e env) error {
 	if _, err := o.location(); err != nil {
 		return err
 	}
-	return nil
+	return o.checkHTML()
+}
+
+func (o *output) checkHTML() error {
+	if o.html == "" {
+		return nil
+	}
+	if info, err := os.Stat(o.html); err == nil && info.IsDir() {
+		return usagef("--html %s is a folder: name a file", o.html)
+	}
+	f, err := o.beside()
+	if err != nil {
+		return usagef("--html: %w", err)
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name()))
+}
+
+// beside is a new file in the folder of the page.
+func (o *output) beside() (*os.File, error) {
+	return os.CreateTemp(filepath.Dir(o.html), ".nebis-*.html")
 }
 
 // location reads --tz; nil is the default.

@@ -37,7 +37,7 @@ func dialectOf(d nebis.Dialect) dialect {
 // quoted doubles the quotes within a name.
 func quoted(name, q string) string { return q + strings.ReplaceAll(name, q, q+q) + q }
 
-// number is text that is an integer as one, for databases that compare text and
+// integerArg is text that is an integer as one, for databases that compare text and
 // numbers in ways of their own.
 func integerArg(c column, text string) any {
 	if !c.integer() {

@@ -95,6 +95,9 @@ func (o *Options) defaults(d nebis.Dialect) {
 	if o.Page <= 0 {
 		o.Page = pageRows
 	}
+	if !o.Since.IsZero() && o.Since.UnixMicro() < earliest {
+		o.Since = time.UnixMicro(earliest)
+	}
 	if o.Location == nil {
 		o.Location = time.Local
 		if d == nebis.SQLite {
@@ -117,6 +120,9 @@ func (f *finder) prepare(ctx context.Context) error {
 	})
 	if err != nil {
 		return err
+	}
+	if len(f.table.columns) == 0 {
+		return mistake("%s shows this account no columns: it may not read it, or it is a view that does not work or writes", f.table.name)
 	}
 	f.result = newResult(f)
 	return f.choose()

@@ -33,6 +33,7 @@ type bucket struct {
 // tracker finds the groups among rows as they are read.
 type tracker struct {
 	window int64
+	most   int  // rows that are held at once
 	hold   bool // rows come in no order: forget nothing
 	live   map[uint64]*bucket
 	read   int
@@ -42,7 +43,7 @@ type tracker struct {
 }
 
 func newTracker(window time.Duration, hold bool, result *Result) *tracker {
-	return &tracker{window: window.Microseconds(), hold: hold, live: map[uint64]*bucket{}, result: result}
+	return &tracker{window: window.Microseconds(), most: maxHeld, hold: hold, live: map[uint64]*bucket{}, result: result}
 }
 
 func (t *tracker) add(key uint64, r row) error {
@@ -62,7 +63,7 @@ func (t *tracker) add(key uint64, r row) error {
 	if t.read%sweepRows == 0 && !t.hold {
 		t.sweep(false)
 	}
-	if t.held > maxHeld {
+	if t.held > t.most {
 		return ErrTooMany
 	}
 	return nil

@@ -29,7 +29,7 @@ func (r *Result) Page(l report.Lang) report.Page {
 
 func (r *Result) lead(l report.Lang) string {
 	if !r.Found() {
-		return fmt.Sprintf(l.Of("None of %s rows has a duplicate within %s.", "%s 条记录，没有一条在 %s 内重复。"), report.Count(r.Rows), report.Gap(r.window))
+		return r.none(l)
 	}
 	s := fmt.Sprintf(l.Of("%s rows too many, in %s groups.", "多出 %s 条记录，分布在 %s 组里。"), report.Count(r.Surplus), report.Count(r.Groups))
 	if r.Surplus == 1 {
@@ -41,17 +41,32 @@ func (r *Result) lead(l report.Lang) string {
 	return s
 }
 
+// none counts the rows that were compared only.
+func (r *Result) none(l report.Lang) string {
+	switch n := r.Rows - r.Earlier - r.Timeless; n {
+	case 0:
+		return l.Of("There are no rows to compare.", "没有可比较的记录。")
+	case 1:
+		return l.Of("There is one row only: nothing to compare it with.", "只有 1 条记录，没有可以比较的。")
+	default:
+		return fmt.Sprintf(l.Of("None of %s rows has a duplicate within %s.", "%s 条记录，没有一条在 %s内重复。"), report.Count(n), l.Gap(r.window))
+	}
+}
+
 func (r *Result) facts(l report.Lang) []report.Fact {
 	facts := []report.Fact{
 		{Label: l.Of("The same", "视为相同"), Value: strings.Join(r.Same, ", ") + proposed(l, r.Proposed)},
 		{Label: l.Of("Time", "时间列"), Value: r.At + proposed(l, r.ProposedAt)},
-		{Label: l.Of("Window", "时间窗"), Value: report.Gap(r.window)},
+		{Label: l.Of("Window", "时间窗"), Value: l.Gap(r.window)},
 		{Label: l.Of("Rows read", "读取的记录"), Value: report.Count(r.Rows)},
 		{Label: l.Of("Groups", "组数"), Value: report.Count(r.Groups)},
 		{Label: l.Of("Rows too many", "多出的记录"), Value: report.Count(r.Surplus)},
 	}
 	if r.Total != "" {
 		facts = append(facts, report.Fact{Label: fmt.Sprintf(l.Of("Sum of %s", "%s 合计"), report.Clean(r.Sum)), Value: r.Total})
+	}
+	if !r.Since.IsZero() {
+		facts = append(facts, report.Fact{Label: l.Of("Only since", "只看此后"), Value: stamp(r.Since.In(r.location).Truncate(time.Second))})
 	}
 	if !r.From.IsZero() {
 		facts = append(facts, report.Fact{Label: l.Of("From", "开始"), Value: stamp(r.From)}, report.Fact{Label: l.Of("To", "结束"), Value: stamp(r.To)})
@@ -60,6 +75,14 @@ func (r *Result) facts(l report.Lang) []report.Fact {
 		facts = append(facts, report.Fact{Label: l.Of("Only where", "条件"), Value: r.Where})
 	}
 	return facts
+}
+
+// zoneName says what the program calls Local.
+func zoneName(l report.Lang, loc *time.Location) string {
+	if loc == time.Local {
+		return fmt.Sprintf(l.Of("this computer, now %s", "本机时区（目前 %s）"), time.Now().Format("-07:00"))
+	}
+	return l.Of(loc.String(), " "+loc.String()+" ")
 }
 
 func proposed(l report.Lang, was bool) string {
@@ -101,7 +124,7 @@ func (r *Result) newestSection(l report.Lang) report.Section {
 	s := report.Section{Title: l.Of("The newest groups", "最近的几组")}
 	t := &report.Table{
 		Head:  []string{l.Of("first one", "第一条"), l.Of("rows", "条数"), l.Of("gaps", "间隔")},
-		Right: map[int]bool{1: true},
+		Right: map[int]bool{1: true}, Whole: map[int]bool{0: true},
 	}
 	if r.full {
 		t.Head = append(t.Head, l.Of("ids", "编号"))
@@ -109,7 +132,7 @@ func (r *Result) newestSection(l report.Lang) report.Section {
 		s.Note = l.Of("--full shows their ids.", "加 --full 显示编号。")
 	}
 	for _, g := range r.Newest {
-		cells := []string{short(g.First), report.Count(g.Rows), g.gaps()}
+		cells := []string{short(g.First), report.Count(g.Rows), g.gaps(l)}
 		if r.full {
 			cells = append(cells, g.more(strings.Join(g.IDs, ", ")))
 		}
@@ -119,10 +142,10 @@ func (r *Result) newestSection(l report.Lang) report.Section {
 	return s
 }
 
-func (g *Group) gaps() string {
+func (g *Group) gaps(l report.Lang) string {
 	var all []string
 	for _, s := range g.Gaps {
-		all = append(all, report.Gap(time.Duration(s*float64(time.Second)).Round(time.Millisecond)))
+		all = append(all, l.Gap(time.Duration(s*float64(time.Second)).Round(time.Millisecond)))
 	}
 	return g.more(strings.Join(all, ", "))
 }
@@ -139,17 +162,17 @@ func (r *Result) limits(l report.Lang) []string {
 	all := []string{l.Of("Equal columns close in time are no proof: a customer may really order the same twice. Look at a few of them.",
 		"内容相同、时间相近，不等于一定是重复：也可能顾客真的买了两次。请抽几组核对一下。")}
 	if len(r.LeftOut) > 0 {
-		all = append(all, fmt.Sprintf(l.Of("Left out of the comparison: %s. --same chooses.", "没有参与比较的列：%s。可以用 --same 自己指定。"), report.Clean(strings.Join(r.LeftOut, ", "))))
+		all = append(all, fmt.Sprintf(l.Of("Left out of the comparison: %s. --same chooses.", "没有参与比较的列：%s。可以用 --same 自己指定。"), report.CleanLong(strings.Join(r.LeftOut, ", "))))
 	}
 	if r.WholeSecs {
 		all = append(all, l.Of("The time column has whole seconds: under 1 s means within the same second.", "时间列只精确到秒：“1 秒以内”是指同一秒。"))
 	}
 	if r.wall && r.location != time.UTC {
 		all = append(all, fmt.Sprintf(l.Of("The times have no zone and are taken as those of %s (--tz). In the hour that the clock shows twice, the order of the ids tells the pass.",
-			"时间列不带时区，按 %s 处理（--tz 可改）。夏令时结束、同一小时走两遍时，靠编号的先后区分。"), r.location))
+			"时间列不带时区，按%s处理（--tz 可改）。夏令时结束、同一小时走两遍时，靠编号的先后区分。"), zoneName(l, r.location)))
 	}
 	if r.Timeless > 0 {
-		all = append(all, fmt.Sprintf(l.Of("%s rows have no time and were left out.", "有 %s 条记录没有时间，未计入。"), report.Count(r.Timeless)))
+		all = append(all, fmt.Sprintf(l.Of("%s rows have no time, or one that stands for none (0, 1970-01-01), and were left out.", "有 %s 条记录没有时间，或者时间是 0、1970-01-01 这类占位值，未计入。"), report.Count(r.Timeless)))
 	}
 	if r.Late > 0 {
 		all = append(all, fmt.Sprintf(l.Of("%s rows are older than rows with smaller ids; their duplicates are found among the next 50,000 ids.",

@@ -62,7 +62,7 @@ func (f *finder) boundQuery(r readOrder, from []string) *statement {
 	return &statement{s, q.args}
 }
 
-// pageQuery reads one range.
+// pageQuery reads one range; what was inserted into it meanwhile is read as well.
 func (f *finder) pageQuery(r readOrder, from, to []string) *statement {
 	q := &query{d: f.sql}
 	conditions := f.ranged(q, r, from, to)
@@ -70,7 +70,7 @@ func (f *finder) pageQuery(r readOrder, from, to []string) *statement {
 		conditions = append(conditions, "("+f.opts.Where+"\n)")
 	}
 	s := "SELECT " + f.texts(f.selected(r)) + " FROM " + f.from() + whereAll(conditions) + f.orderBy(r)
-	if len(r.columns) > 0 {
+	if len(r.columns) > 0 && to == nil {
 		s += " LIMIT " + strconv.Itoa(f.opts.Page)
 	}
 	return &statement{s, q.args}

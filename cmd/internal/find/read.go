@@ -78,7 +78,10 @@ func (f *finder) sinceValue(ctx context.Context) (string, error) {
 	switch {
 	case f.at.integer():
 		per, err := f.unit(ctx)
-		return strconv.FormatInt(from.UnixMicro()*per/1e6, 10), err
+		if per == 0 || err != nil {
+			return "", err
+		}
+		return strconv.FormatInt(from.Unix()*per, 10), nil
 	case !f.at.timed() || f.isSQLite():
 		return "", nil // text is compared as text
 	case strings.HasSuffix(f.at.typ, "with time zone") || f.isMySQL() && f.at.typ == "timestamp":
@@ -94,14 +97,25 @@ func (f *finder) utcSuffix() string {
 	return "+00"
 }
 
-// unit looks at the newest row.
+// unit looks at the two ends of the column; 0 is no unit, or more than one.
 func (f *finder) unit(ctx context.Context) (int64, error) {
 	at := f.sql.quote(f.at.name)
-	var newest sql.NullInt64
+	var ends [2]sql.NullString // SQLite keeps text in a column of integers
 	err := f.readOnly(ctx, func(tx *sql.Tx) error {
-		return tx.QueryRowContext(ctx, "SELECT MAX("+at+") FROM "+f.from()).Scan(&newest)
+		for i, end := range []string{"MIN", "MAX"} {
+			q := "SELECT " + end + "(" + at + ") FROM " + f.from() + " WHERE " + at + " > 0"
+			if err := tx.QueryRowContext(ctx, q).Scan(&ends[i]); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
-	return unit(newest.Int64), err
+	least, err1 := strconv.ParseInt(ends[0].String, 10, 64)
+	most, err2 := strconv.ParseInt(ends[1].String, 10, 64)
+	if err1 != nil || err2 != nil || unit(least) != unit(most) {
+		return 0, err
+	}
+	return unit(most), err
 }
 
 func (f *finder) warn(r readOrder) {
@@ -209,6 +223,7 @@ func (s *search) take() error {
 		return nil
 	}
 	if at < s.opts.Since.UnixMicro() && !s.opts.Since.IsZero() {
+		s.result.Earlier++
 		return nil
 	}
 	s.result.span(at)
@@ -256,14 +271,17 @@ const pauseFactor = 3
 
 // pause gives the shop more time than the read took from it.
 func (s *search) pause(ctx context.Context, took time.Duration) error {
-	d := s.opts.Pause
-	if d < 0 {
-		d = pauseFactor * took
-	}
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-time.After(d):
+	case <-time.After(s.opts.rest(took)):
 		return nil
 	}
+}
+
+func (o *Options) rest(took time.Duration) time.Duration {
+	if o.Pause < 0 {
+		return pauseFactor * took
+	}
+	return o.Pause
 }

@@ -2,11 +2,16 @@ package find
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math/big"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/go-sql-driver/mysql"
+	"github.com/jackc/pgx/v5/pgconn"
+	"modernc.org/sqlite"
 
 	"github.com/nebis-dev/nebis/cmd/internal/report"
 )
@@ -38,10 +43,12 @@ type Result struct {
 	LeftOut    []string      `json:"left_out,omitempty"`
 	Window     float64       `json:"window_seconds"`
 	Where      string        `json:"where,omitempty"`
-	From       time.Time     `json:"from"`
-	To         time.Time     `json:"to"`
+	Since      time.Time     `json:"since,omitzero"`
+	From       time.Time     `json:"from,omitzero"`
+	To         time.Time     `json:"to,omitzero"`
 	Rows       int           `json:"rows"`     // read
-	Timeless   int           `json:"timeless"` // without a time that can be read
+	Earlier    int           `json:"earlier"`  // of them before Since
+	Timeless   int           `json:"timeless"` // of them without a time that can be read
 	Late       int           `json:"late"`     // an hour or more older than a row with a smaller id
 	WholeSecs  bool          `json:"whole_seconds"`
 	Groups     int           `json:"groups"`
@@ -77,7 +84,7 @@ const shownRows = 10
 
 func newResult(f *finder) *Result {
 	return &Result{
-		Table: f.table.name, Window: f.opts.Within.Seconds(), Where: f.opts.Where, Causes: map[Cause]int{},
+		Table: f.table.name, Window: f.opts.Within.Seconds(), Where: f.opts.Where, Since: f.opts.Since, Causes: map[Cause]int{},
 		Newest: []*Group{}, window: f.opts.Within, full: f.opts.Full, location: f.opts.Location,
 	}
 }
@@ -130,6 +137,7 @@ func (r *Result) add(amount string) {
 		return
 	}
 	var one big.Rat
+	amount = plain(amount)
 	if _, ok := one.SetString(strings.TrimLeft(amount, "$¥€£")); !ok || strings.ContainsAny(amount, "/eE") {
 		r.Unadded++
 		return
@@ -169,13 +177,21 @@ func (r *Result) sum() error {
 	return nil
 }
 
+// The codes by which the databases say that a read-only transaction would write.
+const (
+	mysqlReadOnly    = 1792
+	postgresReadOnly = "25006"
+	sqliteReadOnly   = 8
+)
+
 // explain adds what the database's own message leaves open.
 func explain(err error) error {
-	text := strings.ToLower(err.Error())
-	for _, word := range []string{"read-only", "read only", "readonly", "1792", "25006"} {
-		if strings.Contains(text, word) {
-			return mistake("--where tries to write, and nothing here may: %w", err)
-		}
+	var my *mysql.MySQLError
+	var pg *pgconn.PgError
+	var lite *sqlite.Error
+	if errors.As(err, &my) && my.Number == mysqlReadOnly || errors.As(err, &pg) && pg.Code == postgresReadOnly ||
+		errors.As(err, &lite) && lite.Code()&0xff == sqliteReadOnly {
+		return mistake("--where, or the view, tries to write, and nothing here may: %w", err)
 	}
 	return fmt.Errorf("read: %w", err)
 }

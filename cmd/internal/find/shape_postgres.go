@@ -25,6 +25,9 @@ func (d postgresDialect) table(ctx context.Context, tx *sql.Tx, name string) (*t
 	if err != nil {
 		return nil, err
 	}
+	if err := d.estimate(ctx, tx, t, oid); err != nil {
+		return nil, err
+	}
 	if err := d.columns(ctx, tx, t, oid); err != nil {
 		return nil, err
 	}
@@ -44,7 +47,7 @@ func (postgresDialect) find(ctx context.Context, tx *sql.Tx, name string) (*tabl
 		var t table
 		var oid int64
 		var onPath bool
-		err := rows.Scan(&oid, &t.schema, &t.name, &t.rows, &onPath)
+		err := rows.Scan(&oid, &t.schema, &t.name, &onPath)
 		tables, oids = append(tables, &t), append(oids, oid)
 		dotted = append(dotted, t.schema+"."+t.name)
 		if onPath {
@@ -53,7 +56,7 @@ func (postgresDialect) find(ctx context.Context, tx *sql.Tx, name string) (*tabl
 			bare = append(bare, t.schema+"."+t.name)
 		}
 		return err
-	}, `SELECT c.oid, n.nspname, c.relname, GREATEST(c.reltuples, 0)::bigint, COALESCE(n.nspname = ANY(current_schemas(false)), false) AS on_path
+	}, `SELECT c.oid, n.nspname, c.relname, COALESCE(n.nspname = ANY(current_schemas(false)), false) AS on_path
 		FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 		WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND n.nspname NOT IN ('pg_catalog', 'information_schema', 'pg_toast')
 		ORDER BY on_path DESC, array_position(current_schemas(false), n.nspname), c.relname`)
@@ -70,6 +73,14 @@ func (postgresDialect) find(ctx context.Context, tx *sql.Tx, name string) (*tabl
 		}
 	}
 	return tables[i], oids[i], nil
+}
+
+// estimate adds the partitions up. What was never analysed is judged by its
+// size, a hundred bytes a row.
+func (postgresDialect) estimate(ctx context.Context, tx *sql.Tx, t *table, oid int64) error {
+	return tx.QueryRowContext(ctx, `SELECT COALESCE(SUM(CASE WHEN reltuples >= 0 THEN reltuples ELSE pg_catalog.pg_relation_size(oid) / 100 END), 0)::bigint
+		FROM pg_catalog.pg_class WHERE relkind <> 'p' AND
+			(oid = $1::bigint::oid OR oid IN (SELECT relid FROM pg_catalog.pg_partition_tree($1::bigint::oid)))`, oid).Scan(&t.rows)
 }
 
 func (postgresDialect) columns(ctx context.Context, tx *sql.Tx, t *table, oid int64) error {

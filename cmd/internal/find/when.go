@@ -24,12 +24,25 @@ var layouts = []string{
 	"2006-01-02 15:04:05 -0700 MST", "20060102150405",
 }
 
-// parse returns the instant in microseconds; false is a value that is none, such
-// as 0000-00-00 or the 0 of a column that was never set.
+// earliest is 3 March 1973. What lies before it is no time when a row was made:
+// 0, -1, 1970-01-01, 1000-01-01 stand for "never", an integer is an amount or a
+// day such as 20260301.
+const earliest = int64(1e8) * 1e6
+
+// parse returns the instant in microseconds; false is a value that is none.
 func (t *timer) parse(s string) (int64, bool) {
-	if at, ok := t.epoch(s); ok {
-		return at, at != 0
+	at, ok := t.epoch(s)
+	if !ok {
+		at, ok = t.calendar(s)
 	}
+	if !ok || at < earliest {
+		return 0, false
+	}
+	t.finer = t.finer || at%1e6 != 0
+	return at, true
+}
+
+func (t *timer) calendar(s string) (int64, bool) {
 	for i := range layouts {
 		layout := layouts[(t.layout+i)%len(layouts)]
 		when, err := time.ParseInLocation(layout, s, t.location())
@@ -42,9 +55,7 @@ func (t *timer) parse(s string) (int64, bool) {
 			when = t.pass(when)
 		}
 		t.last = when
-		at := when.UnixMicro()
-		t.finer = t.finer || at%1e6 != 0
-		return at, when.Year() > 1
+		return when.UnixMicro(), true
 	}
 	return 0, false
 }
@@ -70,11 +81,24 @@ func unit(n int64) (perSecond int64) {
 	return 1e9
 }
 
+// plain writes a floating point without the exponent that drivers and databases
+// give to a large one.
+func plain(s string) string {
+	if !strings.ContainsAny(s, "eE") {
+		return s
+	}
+	f, err := strconv.ParseFloat(s, 64)
+	if err != nil {
+		return s
+	}
+	return strconv.FormatFloat(f, 'f', -1, 64)
+}
+
 func (t *timer) epoch(s string) (int64, bool) {
 	if len(s) > 4 && s[4] == '-' {
 		return 0, false
 	}
-	whole, fraction, dotted := strings.Cut(s, ".")
+	whole, fraction, dotted := strings.Cut(plain(s), ".")
 	n, err := strconv.ParseInt(whole, 10, 64)
 	if err != nil || len(whole) == len("20060102150405") {
 		return 0, false
@@ -89,7 +113,6 @@ func (t *timer) epoch(s string) (int64, bool) {
 		}
 		at += micros
 	}
-	t.finer = t.finer || per > 1 || dotted
 	return at, true
 }
 

@@ -6,21 +6,10 @@ import (
 	"github.com/nebis-dev/nebis"
 )
 
-// writing are words that have no place in a condition. As the name of a column
-// each of them needs quotes anyway.
-var writing = map[string]bool{
-	"INSERT": true, "UPDATE": true, "DELETE": true, "MERGE": true, "DROP": true, "ALTER": true, "CREATE": true,
-	"TRUNCATE": true, "REPLACE": true, "GRANT": true, "REVOKE": true, "INTO": true, "CALL": true, "EXEC": true, "EXECUTE": true,
-	"ATTACH": true, "DETACH": true, "PRAGMA": true, "VACUUM": true, "COPY": true, "LOCK": true, "BEGIN": true, "COMMIT": true,
-	"ROLLBACK": true, "OUTFILE": true, "DUMPFILE": true, "UNION": true, "PROCEDURE": true,
-}
-
-// functions are words that are functions as well, where a bracket follows.
-var functions = map[string]bool{"INSERT": true, "REPLACE": true, "TRUNCATE": true}
-
 // checkWhere refuses a condition that is more than one. It runs in a read-only
-// transaction all the same; here it is told in words, and INTO OUTFILE, which
-// writes without writing to the database, is kept out.
+// transaction all the same; here it is told in words, and what acts without
+// writing to a table, INTO OUTFILE and functions such as pg_terminate_backend,
+// is kept out.
 //
 // It need not know how a database reads a backslash: one before a quote is
 // refused.
@@ -40,6 +29,7 @@ func checkWhere(where string, d nebis.Dialect) error {
 type condition struct {
 	rest    string
 	depth   int
+	dotted  bool // the name that comes belongs to a schema or a table
 	dialect nebis.Dialect
 }
 
@@ -63,6 +53,7 @@ func (c *condition) step() error {
 	case isWord(ch):
 		return c.word()
 	}
+	c.dotted = ch == '.' || c.dotted && isSpace(ch)
 	c.rest = c.rest[1:]
 	return nil
 }
@@ -78,6 +69,10 @@ func (c *condition) quoted(q byte) error {
 		return mistake(`--where has a backslash before a quote: write a quote within a text twice ('')`)
 	}
 	c.rest = c.rest[end+2:]
+	if c.called() {
+		return mistake("--where calls %c%s%c: a function goes without quotes", q, inner, q)
+	}
+	c.dotted = false
 	return nil
 }
 
@@ -86,13 +81,25 @@ func (c *condition) word() error {
 	for end < len(c.rest) && isWord(c.rest[end]) {
 		end++
 	}
-	word := strings.ToUpper(c.rest[:end])
+	name := c.rest[:end]
+	word := strings.ToUpper(name)
 	c.rest = c.rest[end:]
-	called := strings.HasPrefix(strings.TrimSpace(c.rest), "(")
-	if writing[word] && (!functions[word] || !called) {
+	dotted := c.dotted
+	c.dotted = false
+	switch {
+	case writing[word] && (!functions[word] || !c.called()):
 		return mistake("--where has the word %s: it takes a condition and never writes (a column of that name goes in quotes)", word)
+	case c.called() && (dotted || !functions[word] && !before[word] && !pure[word]):
+		return mistake("--where calls %s(), which is none of the functions that are known to compute and do nothing else (LOWER, COALESCE, DATE …): some write, lock or wait even in a read-only transaction", name)
 	}
 	return nil
+}
+
+func isSpace(c byte) bool { return c == ' ' || c >= '\t' && c <= '\r' }
+
+// called tells whether a bracket comes next.
+func (c *condition) called() bool {
+	return strings.HasPrefix(strings.TrimSpace(c.rest), "(")
 }
 
 func isWord(c byte) bool {

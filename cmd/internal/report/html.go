@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"regexp"
 )
 
 //go:embed page.html
@@ -13,6 +14,8 @@ var source string
 var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
 	"count": Count,
 	"clean": Clean,
+	"whole": CleanLong,
+	"words": words,
 	"draw":  draw,
 }).Parse(source))
 
@@ -28,6 +31,25 @@ func HTML(w io.Writer, first Lang, build func(Lang) Page) error {
 		editions = append(editions, edition{l, build(l)})
 	}
 	return pageTemplate.Execute(w, map[string]any{"First": first, "Editions": editions})
+}
+
+// word is a part of a text: a flag of the command line, or what lies between.
+type word struct {
+	Text string
+	Flag bool
+}
+
+var flag = regexp.MustCompile(`--[a-z]+( \d\w*)?`)
+
+// words finds the flags, which no line break may cut in two.
+func words(s string) []word {
+	var all []word
+	from := 0
+	for _, at := range flag.FindAllStringIndex(s, -1) {
+		all = append(all, word{Text: s[from:at[0]]}, word{Text: s[at[0]:at[1]], Flag: true})
+		from = at[1]
+	}
+	return append(all, word{Text: s[from:]})
 }
 
 // drawing is a chart in the units of its SVG.
@@ -61,7 +83,7 @@ func draw(c *Chart) drawing {
 	}
 	d := drawing{Width: lineWidth, Height: lineHeight * len(c.Bars), Label: spoken(c)}
 	for i, b := range c.Bars {
-		w := b.Value * barRoom / c.Most()
+		w := atLeast(b, b.Value*barRoom/c.Most())
 		y := i * lineHeight
 		d.Shapes = append(d.Shapes, shape{
 			Bar: b, X: 0, Y: y + 20, W: w, H: 16,
@@ -74,7 +96,7 @@ func draw(c *Chart) drawing {
 func drawUpright(c *Chart) drawing {
 	d := drawing{Upright: true, Width: colWidth*len(c.Bars) + 8, Height: colHeight + 40, Label: spoken(c)}
 	for i, b := range c.Bars {
-		h := b.Value * colHeight / c.Most()
+		h := atLeast(b, b.Value*colHeight/c.Most())
 		x := i*colWidth + 4
 		d.Shapes = append(d.Shapes, shape{
 			Bar: b, X: x + 3, Y: 16 + colHeight - h, W: colWidth - 6, H: h,
@@ -83,6 +105,14 @@ func drawUpright(c *Chart) drawing {
 		})
 	}
 	return d
+}
+
+// atLeast lets the smallest figure be seen beside a great one.
+func atLeast(b Bar, size int) int {
+	if b.Value > 0 {
+		return max(size, 2)
+	}
+	return size
 }
 
 func spoken(c *Chart) string {

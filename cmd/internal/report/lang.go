@@ -80,14 +80,16 @@ func Percent(n, all int) string {
 }
 
 // Gap is a duration as short as people say it.
-func Gap(d time.Duration) string {
+func (l Lang) Gap(d time.Duration) string {
 	switch {
 	case d < 10*time.Second:
-		return strconv.FormatFloat(d.Seconds(), 'f', -1, 64) + " s"
+		return plain(d.Seconds()) + l.Of(" s", " 秒")
 	case d < 2*time.Minute:
-		return strconv.FormatFloat(d.Round(time.Second/10).Seconds(), 'f', -1, 64) + " s"
+		return plain(d.Round(time.Second/10).Seconds()) + l.Of(" s", " 秒")
 	case d < 2*time.Hour:
-		return strconv.FormatFloat(d.Round(time.Minute/10).Minutes(), 'f', -1, 64) + " min"
+		return plain(d.Round(time.Minute/10).Minutes()) + l.Of(" min", " 分钟")
 	}
-	return strconv.FormatFloat(d.Round(time.Hour/10).Hours(), 'f', -1, 64) + " h"
+	return plain(d.Round(time.Hour/10).Hours()) + l.Of(" h", " 小时")
 }
+
+func plain(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }

@@ -19,6 +19,12 @@ type Fact struct {
 	Label, Value string
 }
 
+// longFact is a value that gets a line of the page to itself.
+const longFact = 40
+
+// Long tells whether the value is a long one.
+func (f Fact) Long() bool { return len([]rune(f.Value)) > longFact }
+
 // Section is a part of a page; any of its parts may be missing.
 type Section struct {
 	Title string
@@ -29,10 +35,11 @@ type Section struct {
 }
 
 // Table has text to the left and, in the columns named by Right, figures to
-// the right.
+// the right. Values of the columns named by Whole stay on one line.
 type Table struct {
 	Head  []string
 	Right map[int]bool
+	Whole map[int]bool
 	Rows  [][]string
 }
 

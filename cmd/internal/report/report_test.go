@@ -13,14 +13,14 @@ import (
 func page(l report.Lang) report.Page {
 	return report.Page{
 		Title: l.Of("Title", "标题"), Lead: l.Of("Found.", "有。"), Found: true,
-		Facts: []report.Fact{{Label: l.Of("rows", "行数"), Value: "3"}, {Label: l.Of("window", "窗"), Value: "<b>\x1b[31m"}},
+		Facts: []report.Fact{{Label: l.Of("rows", "行数"), Value: "3"}, {Label: l.Of("window", "窗"), Value: "<b>\x1b[31m" + strings.Repeat("x", 150)}},
 		Sections: []report.Section{{
 			Title: "S", Note: "N",
 			Chart: &report.Chart{Bars: []report.Bar{{Label: "a", Value: 1}, {Label: "bc", Value: 1000}, {Label: "d"}}},
-			Table: &report.Table{Head: []string{l.Of("name", "名"), "n"}, Right: map[int]bool{1: true}, Rows: [][]string{{"茶", "1"}, {"<script>x</script>", "1,000"}}},
+			Table: &report.Table{Head: []string{l.Of("name", "名"), "n"}, Right: map[int]bool{1: true}, Whole: map[int]bool{0: true}, Rows: [][]string{{"茶", "1"}, {"<script>x</script>", "1,000"}}},
 			Lines: []string{"--protect 'POST /a'"},
 		}},
-		Limits: []string{l.Of("A limit.", "限制。")},
+		Limits: []string{l.Of("A limit: --within 1h, or not.", "限制。")},
 	}
 }
 
@@ -39,7 +39,7 @@ func TestTextIsAligned(t *testing.T) {
 有。
 
   行数  3
-  窗    <b>` + "\uFFFD" + `[31m
+  窗    <b>` + "\uFFFD" + `[31m` + strings.Repeat("x", 150) + `
 
 S
   N
@@ -88,6 +88,7 @@ func TestThePageNeedsNothingElse(t *testing.T) {
 	}
 	for _, want := range []string{
 		`<html lang="zh-CN">`, `id="zh" checked`, "标题", ">Title<", "prefers-color-scheme: dark", `width="410"`, `class="right">1,000<`,
+		`<div class="long"><dt>window</dt>`, `<div><dt>rows</dt>`, `<li>A limit: <span class="flag">--within 1h</span>, or not.</li>`, `class="whole">`, `width="2"`, `width="0"`,
 		"&lt;script&gt;", "<svg", `name="viewport"`,
 	} {
 		if !strings.Contains(html, want) {
@@ -96,6 +97,23 @@ func TestThePageNeedsNothingElse(t *testing.T) {
 	}
 	if strings.Contains(html, `id="en" checked`) || strings.Contains(html, "ZgotmplZ") || strings.Contains(html, "\x1b") {
 		t.Error("two languages are shown, or something was not escaped")
+	}
+}
+
+// The names of 24 hours beside each other would be no more to be read.
+func TestAnUprightChartNamesEveryThird(t *testing.T) {
+	c := &report.Chart{Upright: true}
+	for h := range 24 {
+		c.Bars = append(c.Bars, report.Bar{Label: "h", Value: h * 1000})
+	}
+	var b strings.Builder
+	if err := report.HTML(&b, report.English, func(report.Lang) report.Page { return report.Page{Sections: []report.Section{{Chart: c}}} }); err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]int{`class="label"`: 8, "<rect": 24, `height="120"`: 1, `height="0"`: 1, ">23,000</text>": 1} {
+		if got := strings.Count(b.String(), text); got != 2*want { // in two languages
+			t.Errorf("%s: %d times, want %d", text, got, 2*want)
+		}
 	}
 }
 
@@ -134,12 +152,15 @@ func TestFigures(t *testing.T) {
 			t.Errorf("%d is %s", n, got)
 		}
 	}
-	for d, want := range map[time.Duration]string{0: "0 s", 1500 * time.Millisecond: "1.5 s", time.Minute: "60 s", 10 * time.Minute: "10 min", 3 * time.Hour: "3 h"} {
-		if got := report.Gap(d); got != want {
+	for d, want := range map[time.Duration]string{0: "0 s", 1500 * time.Millisecond: "1.5 s", time.Minute: "60 s", 2 * time.Minute: "2 min", 10 * time.Minute: "10 min", 2*time.Hour - time.Second: "120 min", 3 * time.Hour: "3 h"} {
+		if got := report.English.Gap(d); got != want {
 			t.Errorf("%s is %s", d, got)
 		}
 	}
-	if report.Percent(1, 300)+report.Percent(1, 3)+report.Percent(0, 0) != "0.3%33%–" {
+	if got := report.Chinese.Gap(5*time.Second) + report.Chinese.Gap(3*time.Minute) + report.Chinese.Gap(36*time.Hour); got != "5 秒3 分钟36 小时" {
+		t.Errorf("in Chinese: %s", got)
+	}
+	if report.Percent(1, 300)+report.Percent(1, 3)+report.Percent(0, 0)+report.Percent(0, 9) != "0.3%33%–0%" {
 		t.Error("percents")
 	}
 }
@@ -147,6 +168,7 @@ func TestFigures(t *testing.T) {
 func TestCleanKeepsTextAndNothingElse(t *testing.T) {
 	for s, want := range map[string]string{
 		"订单 a": "订单 a", "a\x1b[2J\nb\u202e": "a\uFFFD[2J\uFFFDb\uFFFD", "\xff": "\uFFFD", strings.Repeat("x", 1000): strings.Repeat("x", 120) + "…",
+		strings.Repeat("😀", 120): strings.Repeat("😀", 120), strings.Repeat("😀", 121): strings.Repeat("😀", 120) + "…",
 	} {
 		if got := report.Clean(s); got != want {
 			t.Errorf("%q is %q", s, got)

@@ -70,7 +70,7 @@ func (t *texter) facts(facts []Fact) {
 		widest = max(widest, columns(f.Label))
 	}
 	for _, f := range facts {
-		t.line("  " + pad(f.Label, widest, false) + "  " + Clean(f.Value))
+		t.line("  " + pad(f.Label, widest, false) + "  " + CleanLong(f.Value))
 	}
 }
 
@@ -87,7 +87,7 @@ func (t *texter) section(s Section) {
 		t.table(s.Table)
 	}
 	for _, l := range s.Lines {
-		t.line("  " + t.paint(accent, Clean(l)))
+		t.line("  " + t.paint(accent, CleanLong(l)))
 	}
 }
 

@@ -9,6 +9,7 @@ const (
 	skipped field = iota // of no use here
 	addr
 	forwarded // the visitor's address, as a proxy told it
+	host      // the site, where one log has several
 	user
 	cookie
 	when
@@ -39,6 +40,7 @@ func (e *entry) set(f field, v []byte) {
 var nginxFields = map[string]field{
 	"remote_addr": addr, "realip_remote_addr": skipped,
 	"http_x_forwarded_for": forwarded, "http_x_real_ip": forwarded, "http_cf_connecting_ip": forwarded,
+	"host": host, "http_host": host, "server_name": host,
 	"remote_user": user, "http_cookie": cookie,
 	"time_local": when, "time_iso8601": when, "msec": when,
 	"request": request, "request_method": method, "request_uri": path, "uri": path, "document_uri": path,
@@ -57,7 +59,7 @@ func nginxField(name string) field {
 
 // apacheFields are the letters of a LogFormat that matter here.
 var apacheFields = map[byte]field{
-	'h': addr, 'a': addr, 'u': user, 't': when, 'r': request, 'm': method, 'U': path, 'q': args,
+	'h': addr, 'a': addr, 'v': host, 'V': host, 'u': user, 't': when, 'r': request, 'm': method, 'U': path, 'q': args,
 	's': status, 'I': length, 'T': seconds, 'D': micros, 'X': outcome,
 }
 
@@ -71,6 +73,8 @@ func apacheNamed(name string, letter byte) field {
 		return agent
 	case letter == 'i' && (name == "x-forwarded-for" || name == "x-real-ip"):
 		return forwarded
+	case letter == 'i' && name == "host":
+		return host
 	case letter == 'i' && name == "content-length":
 		return length
 	case letter == 'T' && name == "us":
@@ -87,6 +91,7 @@ var jsonFields = map[string]field{
 	"remote_addr": addr, "remote_ip": addr, "client_ip": addr, "clientip": addr, "ip": addr, "client": addr, "addr": addr,
 	"clienthost": addr, "request.remote_ip": addr, "remote_address": addr, "client_addr": addr,
 	"http_x_forwarded_for": forwarded, "x_forwarded_for": forwarded, "xff": forwarded, "request.client_ip": forwarded,
+	"host": host, "http_host": host, "server_name": host, "vhost": host, "domain": host, "request.host": host, "requesthost": host,
 	"remote_user": user, "user": user, "user_id": user, "userid": user, "uid": user,
 	"cookie": cookie, "http_cookie": cookie, "session": cookie, "session_id": cookie, "request.headers.cookie": cookie,
 	"time": when, "ts": when, "timestamp": when, "@timestamp": when, "time_local": when, "time_iso8601": when, "msec": when, "datetime": when,

@@ -5,9 +5,13 @@ import (
 	"compress/gzip"
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
+	"github.com/nebis-dev/nebis/cmd/internal/report"
 	"github.com/nebis-dev/nebis/cmd/internal/scan"
 )
 
@@ -58,6 +62,75 @@ func TestLogsOfSeveralServersAreMerged(t *testing.T) {
 	}
 }
 
+// A log in which every write is a repeat of itself would be found guilty.
+func TestALogThatComesTwiceIsReadOnce(t *testing.T) {
+	text := styles[1].text(post(0), post(100), post(101))
+	log := file(t, "access.log", text)
+	link := filepath.Join(t.TempDir(), "link.log")
+	if err := os.Symlink(log, link); err != nil {
+		t.Fatal(err)
+	}
+	for name, again := range map[string]string{"itself": log, "a link": link, "a copy, compressed": file(t, "access.log.1.gz", zipped(t, text))} {
+		r := files(t, log, again)
+		if r.Writes != 3 || r.Repeated != 1 || len(r.Files) != 2 || r.Files[0].Twin+r.Files[1].Twin != log {
+			t.Errorf("%s: %d writes, %d repeated, %+v", name, r.Writes, r.Repeated, r.Files)
+		}
+		if limits := r.Page(report.English).Limits; !strings.Contains(limits[3], "was read once") {
+			t.Errorf("%s: nothing of it in %q", name, limits)
+		}
+	}
+	if r := files(t, log, file(t, "other.log", styles[1].text(post(0), post(100), post(200)))); r.Writes != 6 {
+		t.Errorf("%d writes in two logs that begin alike", r.Writes)
+	}
+	empty := file(t, "a.log", "")
+	if r := files(t, empty, file(t, "b.log", "")); r.Files[0].Twin+r.Files[1].Twin != "" {
+		t.Errorf("two empty logs are taken for one: %+v", r.Files)
+	}
+}
+
+// A pipe, such as <(zcat …) of a shell, cannot be opened a second time.
+func TestAPipeIsReadWhole(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(name, 0o600); err != nil {
+		t.Skip(err)
+	}
+	var requests []request
+	for i := range 10_000 {
+		requests = append(requests, post(float64(i*4)))
+	}
+	wrote := make(chan error, 1)
+	go func() { wrote <- os.WriteFile(name, []byte(styles[1].text(requests...)), 0) }()
+	if r := files(t, name); r.Writes != len(requests) || r.Repeated != len(requests)-1 {
+		t.Errorf("%d writes of %d, %d repeated", r.Writes, len(requests), r.Repeated)
+	}
+	if err := <-wrote; err != nil {
+		t.Error(err)
+	}
+}
+
+func TestALogThatIsAnotherIsNamed(t *testing.T) {
+	other := file(t, "error.log", "2026/03/01 12:00:00 [error] 1#1: no\nand so on\n")
+	r := files(t, file(t, "access.log", styles[1].text(post(0), post(1))+"rubbish\n"), other)
+	if r.Lines != 5 || r.Broken != 3 || r.Repeated != 1 {
+		t.Errorf("%d lines, %d broken, %d repeated", r.Lines, r.Broken, r.Repeated)
+	}
+	limits := strings.Join(r.Page(report.English).Limits, "\n")
+	if !strings.Contains(limits, "No line of "+report.Clean(other)) || strings.Contains(limits, "access.log") {
+		t.Errorf("it says %s", limits)
+	}
+}
+
+func TestProgressCountsWhatIsReadOnce(t *testing.T) {
+	text := styles[1].text(post(0), post(1))
+	for _, name := range []string{scan.Stdin, file(t, "access.log", text)} {
+		read := 0
+		_, err := scan.Run(t.Context(), []string{name}, &scan.Options{Stdin: strings.NewReader(text), Progress: func(n int) { read += n }})
+		if err != nil || read != len(text) {
+			t.Errorf("%s: %d bytes of %d, %v", name, read, len(text), err)
+		}
+	}
+}
+
 func TestGzipFromStandardInput(t *testing.T) {
 	if r := run(t, zipped(t, styles[1].text(post(0), post(1))), nil); r.Repeated != 1 {
 		t.Errorf("%d repeated", r.Repeated)
@@ -86,6 +159,9 @@ func TestWhatCannotBeReadIsAnError(t *testing.T) {
 		folder + "/none.log":                    "no such file",
 		file(t, "text", "Lorem ipsum\ndolor\n"): `begins "Lorem ipsum"`,
 		file(t, "bad.gz", "\x1f\x8bnot gzip at all, but long enough"): "gzip",
+		file(t, "a.xz", "\xfd7zXZ\x00rest"):                           "xz -dc",
+		file(t, "a.bz2", "BZh91AY&SY"):                                "bzip2 -dc",
+		file(t, "a.zst", "\x28\xb5\x2f\xfdrest"):                      "zstd -dc",
 	} {
 		if _, err := scan.Run(t.Context(), []string{name}, nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v; want %q", name, err, want)

@@ -34,6 +34,7 @@ const (
 	commonFormat   = `%h %l %u %t "%r" %>s %b`
 	combinedFormat = commonFormat + ` "%{Referer}i" "%{User-agent}i"`
 	vhostFormat    = `%v:%p ` + combinedFormat
+	hostFormat     = `%v ` + combinedFormat
 	mainFormat     = `$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent" "$http_x_forwarded_for"`
 )
 

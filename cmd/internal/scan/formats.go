@@ -99,11 +99,13 @@ func letter(s string) (f field, bare bool, rest string, err error) {
 }
 
 // detect looks at the beginning of a log and takes the format that most of its
-// lines have. Nothing fits: combined, so that the lines count as broken.
+// lines have, preferring one that finds addresses: behind the name of the site,
+// combined would take that for the visitor's. Nothing fits: combined, so that the
+// lines count as broken.
 func detect(head []byte) format {
 	best, most := format(loose(combinedFormat)), 0
 	for _, f := range []format{
-		loose(vhostFormat), loose(mainFormat), loose(combinedFormat), loose(commonFormat), jsonLines{},
+		loose(vhostFormat), loose(hostFormat), loose(mainFormat), loose(combinedFormat), loose(commonFormat), jsonLines{},
 	} {
 		if n := fits(f, head); n > most {
 			best, most = f, n
@@ -112,7 +114,8 @@ func detect(head []byte) format {
 	return best
 }
 
-// fits counts the lines, of the first hundred, that a format can read.
+// fits counts the lines, of the first hundred, that a format can read, and once
+// more those where an address is one.
 func fits(f format, head []byte) int {
 	n := 0
 	for range 100 {
@@ -124,6 +127,9 @@ func fits(f format, head []byte) int {
 		var e entry
 		if f.cut(bytes.TrimSuffix(line, []byte("\r")), &e) && likely(&e) {
 			n++
+			if isAddress(e[addr]) {
+				n++
+			}
 		}
 	}
 	return n

@@ -27,7 +27,7 @@ const shownGaps = 8
 func newGroup(w *write) *Group {
 	return &Group{
 		Route: w.route, Method: w.route.Method, Path: w.route.Path, First: time.UnixMicro(w.at).UTC(), Writes: 1,
-		Statuses: []int{w.status}, Address: w.addr, Visitor: w.who,
+		Statuses: []int{int(w.status)}, Address: w.addr, Visitor: w.who,
 	}
 }
 
@@ -35,7 +35,7 @@ func (g *Group) add(w *write, gap time.Duration) {
 	g.Writes++
 	if len(g.Gaps) < shownGaps {
 		g.Gaps = append(g.Gaps, gap.Seconds())
-		g.Statuses = append(g.Statuses, w.status)
+		g.Statuses = append(g.Statuses, int(w.status))
 	}
 }
 

@@ -2,6 +2,7 @@ package scan_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -13,7 +14,7 @@ func TestHostileLinesDoNoHarm(t *testing.T) {
 	two := func(changes ...func(*request)) string {
 		return styles[1].text(post(0, changes...), post(1, changes...))
 	}
-	long := strings.Repeat("x", 10<<20)
+	long := strings.Repeat("x", 10<<20+7)
 	for _, c := range []struct {
 		name                    string
 		text                    string
@@ -53,11 +54,23 @@ func TestBrokenJSONIsCounted(t *testing.T) {
 	s := styles[3]
 	for _, bad := range []string{
 		`{"remote_addr":"1.2.3.4"`, `{"a":}`, `{"a":1,}`, `{"a" 1}`, `[1]`, `{"a":"\u12"}`, `{}x`, `{"a":tru}`,
-		`{"a":` + strings.Repeat(`{"a":`, 50) + `1` + strings.Repeat("}", 51), `{"a":` + strings.Repeat("[", 100_000) + `}`,
+		`{"a":` + strings.Repeat(`{"a":`, 9) + `1` + strings.Repeat("}", 10), `{"a":` + strings.Repeat("[", 9) + `1` + strings.Repeat("]", 9) + `}`,
+		`{"a":` + strings.Repeat("[", 100_000) + `}`,
 	} {
 		r := run(t, s.text(post(0))+bad+"\n"+s.text(post(1)), nil)
 		if r.Broken != 1 || r.Repeated != 1 || r.Lines != 3 {
 			t.Errorf("%.40s: %d broken, %d repeated", bad, r.Broken, r.Repeated)
+		}
+	}
+}
+
+func TestWhatLiesDeepInJSONIsReadUpToABound(t *testing.T) {
+	for depth, broken := range map[int]int{8: 0, 9: 1} {
+		for _, deep := range []string{strings.Repeat(`{"a":`, depth) + `1` + strings.Repeat("}", depth), strings.Repeat("[", depth) + `1` + strings.Repeat("]", depth)} {
+			line := strings.TrimSuffix(styles[3].text(post(0)), "}\n") + `,"x":` + deep + "}\n"
+			if r := run(t, styles[3].text(post(0))+line, nil); r.Repeated != 1-broken || r.Broken != broken {
+				t.Errorf("%s: %d repeated, %d broken", deep, r.Repeated, r.Broken)
+			}
 		}
 	}
 }
@@ -76,9 +89,9 @@ func TestJSONOfOtherServers(t *testing.T) {
 }
 
 func TestAnAttackersPathIsHarmlessInEveryOutput(t *testing.T) {
-	r := run(t, styles[1].text(post(0, to("/a'b\x1b[31m<script>")), post(1, to("/a'b\x1b[31m<script>"))), nil)
-	if r.Protect[0] != `--protect 'POST /a'\''b`+"\uFFFD"+`[31m<script>'` {
-		t.Errorf("a shell would be given %s", r.Protect[0])
+	r := run(t, styles[1].text(post(0, to("/a'b\x1b[31m<script>")), post(1, to("/a'b\x1b[31m<script>")), post(2, to("/a'b")), post(3, to("/a'b"))), nil)
+	if fmt.Sprint(r.Protect) != `[--protect 'POST /a'\''b']` {
+		t.Errorf("a shell would be given %s", r.Protect)
 	}
 	var text, page strings.Builder
 	if err := report.Text(&text, r.Page(report.English), false); err != nil {

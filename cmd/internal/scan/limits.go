@@ -21,6 +21,14 @@ func (r *Result) limits(l report.Lang) []string {
 		all = append(all, l.Of("There are callback routes here. Providers send again after 15 seconds to hours: scan once more with --within 1h.",
 			"这里有回调接口。支付平台会在 15 秒到几小时之后重发：请加 --within 1h 再扫一遍。"))
 	}
+	for _, f := range r.Files {
+		switch {
+		case f.Twin != "":
+			all = append(all, fmt.Sprintf(l.Of("%s is the same log as %s, and was read once.", "%s 和 %s 是同一份日志，只读一次。"), report.Clean(f.Name), report.Clean(f.Twin)))
+		case f.Broken > 0 && f.Broken == f.Lines:
+			all = append(all, fmt.Sprintf(l.Of("No line of %s could be read: is it another log, or does it need --format?", "%s 一行也没看懂：是别的日志，还是要用 --format 说明格式？"), report.Clean(f.Name)))
+		}
+	}
 	if r.Late > 0 {
 		all = append(all, fmt.Sprintf(l.Of("%s writes were over a minute out of order; some of their repeats may be missing.",
 			"有 %s 次写请求的时间错位超过一分钟，它们的重复可能没有数全。"), report.Count(r.Late)))

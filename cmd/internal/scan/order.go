@@ -6,7 +6,7 @@ const slack = 60 * second
 
 // maxWaiting bounds the writes that wait for earlier ones; beyond it the oldest
 // goes on.
-const maxWaiting = 1 << 17
+const maxWaiting = 1 << 16
 
 // queue puts writes in the order of their time. It is a heap.
 type queue struct {

@@ -36,13 +36,19 @@ func (r *Result) Page(l report.Lang) report.Page {
 func (r *Result) lead(l report.Lang) string {
 	switch {
 	case r.Found():
-		return fmt.Sprintf(l.Of("Of %s writes, %s look like repeats of one just before, on %s.",
+		look := "looks like a repeat"
+		if r.Repeated > 1 {
+			look = "look like repeats"
+		}
+		return fmt.Sprintf(l.Of("Of %s writes, %s "+look+" of one just before, on %s.",
 			"%s 次写入里，有 %s 次像是刚刚那一次的重复，涉及 %s。"),
 			report.Count(r.Writes), report.Count(r.Repeated), r.repeatedRoutes(l))
+	case r.Writes == 1:
+		return l.Of("There is one write only: it was not repeated.", "只有 1 次写入，没有重复。")
 	case r.Writes == 0:
 		return l.Of("There is no write in these logs.", "这些日志里没有写请求。")
 	}
-	return fmt.Sprintf(l.Of("None of %s writes was repeated within %s.", "%s 次写入，没有一次在 %s 内重复。"), report.Count(r.Writes), report.Gap(r.window))
+	return fmt.Sprintf(l.Of("None of %s writes was repeated within %s.", "%s 次写入，没有一次在 %s内重复。"), report.Count(r.Writes), l.Gap(r.window))
 }
 
 func (r *Result) repeatedRoutes(l report.Lang) string {
@@ -60,7 +66,7 @@ func (r *Result) repeatedRoutes(l report.Lang) string {
 
 func (r *Result) facts(l report.Lang) []report.Fact {
 	facts := []report.Fact{
-		{Label: l.Of("Window", "时间窗"), Value: report.Gap(r.window)},
+		{Label: l.Of("Window", "时间窗"), Value: l.Gap(r.window)},
 		{Label: l.Of("Lines", "日志行数"), Value: report.Count(r.Lines)},
 		{Label: l.Of("Lines not understood", "看不懂的行"), Value: report.Count(r.Broken)},
 		{Label: l.Of("Writes", "写请求"), Value: report.Count(r.Writes)},
@@ -89,7 +95,7 @@ func (r *Result) routesSection(l report.Lang) report.Section {
 			l.Of("route", "接口"), l.Of("writes", "写请求"), l.Of("repeated", "重复"), l.Of("share", "占比"),
 			l.Of("likely cause", "最可能的原因"), l.Of("protect?", "要不要保护"),
 		},
-		Right: map[int]bool{1: true, 2: true, 3: true},
+		Right: map[int]bool{1: true, 2: true, 3: true}, Whole: map[int]bool{4: true},
 	}
 	for i, route := range r.Routes {
 		if i == shownRoutes || route.Repeated == 0 && i >= shownRoutes/2 {
@@ -188,7 +194,7 @@ func (r *Result) newestSection(l report.Lang) report.Section {
 			l.Of("time", "时间"), l.Of("route", "接口"), l.Of("writes", "次数"), l.Of("gaps", "间隔"),
 			l.Of("status", "状态码"), l.Of("address", "地址"),
 		},
-		Right: map[int]bool{2: true},
+		Right: map[int]bool{2: true}, Whole: map[int]bool{0: true, 5: true},
 	}
 	full := false
 	for _, g := range r.Newest {
@@ -198,7 +204,7 @@ func (r *Result) newestSection(l report.Lang) report.Section {
 		t.Head = append(t.Head, l.Of("visitor", "访客"))
 	}
 	for _, g := range r.Newest {
-		row := []string{short(g.First), g.Method + " " + g.Path, report.Count(g.Writes), g.gaps(), g.statuses(), g.Address}
+		row := []string{short(g.First), g.Method + " " + g.Path, report.Count(g.Writes), g.gaps(l), g.statuses(), g.Address}
 		if full {
 			row = append(row, g.Visitor)
 		}
@@ -207,10 +213,10 @@ func (r *Result) newestSection(l report.Lang) report.Section {
 	return report.Section{Title: l.Of("The newest groups", "最近的几组"), Table: t}
 }
 
-func (g *Group) gaps() string {
+func (g *Group) gaps(l report.Lang) string {
 	var all []string
 	for _, s := range g.Gaps {
-		all = append(all, report.Gap(time.Duration(s*float64(time.Second)).Round(time.Millisecond)))
+		all = append(all, l.Gap(time.Duration(s*float64(time.Second)).Round(time.Millisecond)))
 	}
 	return g.more(strings.Join(all, ", "))
 }

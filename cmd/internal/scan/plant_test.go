@@ -21,6 +21,7 @@ type request struct {
 	agent, cookie      string
 	seconds            float64
 	referer, forwarded string
+	host               string
 }
 
 const (
@@ -34,7 +35,7 @@ var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 func post(after float64, changes ...func(*request)) request {
 	r := request{
 		at: noon.Add(time.Duration(after * float64(time.Second))), addr: "203.0.113.7", method: "POST", path: "/orders",
-		status: 302, length: 512, agent: chrome, seconds: 0.1,
+		status: 302, host: "shop.example", length: 512, agent: chrome, seconds: 0.1,
 	}
 	for _, change := range changes {
 		change(&r)
@@ -51,6 +52,7 @@ func with(agent string) func(*request)  { return func(r *request) { r.agent = ag
 func bytes(n int) func(*request)        { return func(r *request) { r.length = n } }
 func cookie(v string) func(*request)    { return func(r *request) { r.cookie = v } }
 func took(s float64) func(*request)     { return func(r *request) { r.seconds = s } }
+func at(host string) func(*request)     { return func(r *request) { r.host = host } }
 func behind(addr string) func(*request) { return func(r *request) { r.forwarded = addr } }
 
 // style is a way to write logs.

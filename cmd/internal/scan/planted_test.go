@@ -1,7 +1,9 @@
 package scan_test
 
 import (
+	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -22,6 +24,7 @@ func plants() []planted {
 		{"the window is inclusive", []request{post(0), post(5)}, 1, 1},
 		{"a second more is outside", []request{post(0), post(6)}, 0, 0},
 		{"a near miss, then a repeat", []request{post(0), post(6), post(8)}, 1, 1},
+		{"the window of a visitor outlives that of others", []request{post(0, from("198.51.100.1")), post(2), post(3, from("198.51.100.2")), post(6, from("198.51.100.3")), post(7)}, 1, 1},
 		{"two groups of one visitor", []request{post(0), post(1), post(60), post(61)}, 2, 2},
 		{"two users behind one address", []request{post(0, user("ann")), post(1, user("bob")), post(2, user("ann"))}, 1, 1},
 		{"two addresses", []request{post(0), post(1, from("203.0.113.8"))}, 0, 0},
@@ -106,6 +109,15 @@ func TestWhatIsLoggedTellsVisitorsApart(t *testing.T) {
 		{"request length", styles[2], bytes(512), bytes(513), 0},
 		{"request length in JSON", styles[3], bytes(512), bytes(513), 0},
 		{"request length, not logged", styles[1], bytes(512), bytes(513), 1},
+		{"query, logged by itself", style{"", `$remote_addr [$time_local] "$request_method $uri" $args`, func(r request) string {
+			path, query, _ := strings.Cut(r.path, "?")
+			return fmt.Sprintf(`%s [%s] "%s %s" %s`, r.addr, r.at.Format("02/Jan/2006:15:04:05 -0700"), r.method, path, dash(query))
+		}}, to("/cart?item=1"), to("/cart?item=2"), 0},
+		{"site", vhosts, at("a.example"), at("b.example"), 0},
+		{"site, in front of the address", style{"", "", func(r request) string { return r.host + " " + combined(r) }}, at("a.example"), at("b.example"), 0},
+		{"address behind the site", style{"", "", func(r request) string { return r.host + " " + combined(r) }}, from("203.0.113.1"), from("203.0.113.2"), 0},
+		{"port of a site", vhosts, at("a.example:80"), at("a.example:443"), 1},
+		{"a duration where others have an address", timed, behind("0.010"), behind("0.020"), 1},
 		{"address behind a proxy", styles[2], behind("192.0.2.1, 10.0.0.1"), behind("192.0.2.2, 10.0.0.1"), 0},
 		{"way through proxies", styles[2], behind("192.0.2.1, 10.0.0.1"), behind("192.0.2.1, 10.0.0.2"), 1},
 	} {
@@ -118,6 +130,17 @@ func TestWhatIsLoggedTellsVisitorsApart(t *testing.T) {
 	}
 }
 
+// vhosts is vhost_combined of Debian's Apache; timed is combined with a duration.
+var (
+	vhosts = style{"", "", func(r request) string {
+		if !strings.Contains(r.host, ":") {
+			r.host += ":443"
+		}
+		return r.host + " " + combined(r)
+	}}
+	timed = style{"", "", func(r request) string { return combined(r) + ` "` + r.forwarded + `"` }}
+)
+
 func TestTheCauseIsJudgedByTheFirstOne(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -126,7 +149,14 @@ func TestTheCauseIsJudgedByTheFirstOne(t *testing.T) {
 	}{
 		{"the browser gave up the first", post(0, status(499)), post(3), scan.DoubleClick},
 		{"both within a second", post(0), post(1), scan.DoubleClick},
-		{"an error", post(0, status(502)), post(3), scan.Retry},
+		{"an error", post(0, status(500)), post(3), scan.Retry},
+		{"too many requests", post(0, status(429)), post(3), scan.Retry},
+		{"a time-out of the server", post(0, status(408)), post(3), scan.Retry},
+		{"a program that gave up", post(0, status(499), with("okhttp/4.12")), post(3, with("okhttp/4.12")), scan.Retry},
+		{"two seconds", post(0), post(2), scan.DoubleClick},
+		{"three seconds", post(0), post(3), scan.ByHand},
+		{"no status", post(0, status(0)), post(1), scan.Resent},
+		{"a program after a second", post(0, with("okhttp/4.12")), post(1, with("okhttp/4.12")), scan.Resent},
 		{"a time-out of the client", post(0, status(499), took(30)), post(1), scan.Retry},
 		{"a slow answer", post(0, took(12)), post(1), scan.Retry},
 		{"a quick one, and an error of the client", post(0, status(422)), post(1), scan.DoubleClick},
@@ -146,48 +176,17 @@ func TestTheCauseIsJudgedByTheFirstOne(t *testing.T) {
 	}
 }
 
-func TestEveryFigureOfARoute(t *testing.T) {
-	r := run(t, styles[1].text(
-		post(0, status(499)), post(0), post(4, status(200)),
-		post(100, to("/pay/12345")), post(160, to("/pay/12345")), post(100, to("/pay/777"))), &scan.Options{Within: time.Minute})
-	orders, pay := route(t, r, "POST /orders"), route(t, r, "POST /pay/{id}")
-	if orders.Writes != 3 || orders.Repeated != 2 || orders.Groups != 1 || orders.Gaps != [6]int{1, 1} || orders.Hours[12] != 2 {
-		t.Errorf("orders: %+v", orders)
-	}
-	if fmt.Sprint(orders.Statuses) != "[{302 200 1} {499 302 1}]" {
-		t.Errorf("statuses: %v", orders.Statuses)
-	}
-	if pay.Writes != 3 || pay.Repeated != 1 || pay.Gaps != [6]int{0, 0, 1} {
-		t.Errorf("pay: %+v", pay)
-	}
-	if fmt.Sprint(r.Protect) != `[--protect 'POST /orders' --protect 'POST /pay/{id}']` {
-		t.Errorf("protect: %q", r.Protect)
+// A line an hour late, among others of its visitor, is a write and ends no group.
+func TestALineThatIsFarTooLateLeavesTheGroupAsItIs(t *testing.T) {
+	r := run(t, styles[1].text(post(4000), post(4002), post(4100, to("/x")), post(4200, to("/x")), post(1), post(4004)), nil)
+	if r.Writes != 6 || r.Repeated != 2 || r.Groups != 1 || r.Late != 2 {
+		t.Errorf("%d writes, %d repeated in %d groups, %d late", r.Writes, r.Repeated, r.Groups, r.Late)
 	}
 }
 
-func TestWhatIsNotWorthProtecting(t *testing.T) {
-	var poll []request
-	for i := range 100 {
-		poll = append(poll, post(float64(i*3), to("/cart/refresh")))
-	}
-	for _, c := range []struct {
-		name     string
-		requests []request
-		worth    scan.Worth
-	}{
-		{"an order", []request{post(0), post(1)}, scan.Protect},
-		{"an order once", []request{post(0)}, scan.Quiet},
-		{"a login", []request{post(0, to("/login")), post(1, to("/login"))}, scan.Harmless},
-		{"WordPress's login", []request{post(0, to("/wp-login.php")), post(1, to("/wp-login.php"))}, scan.Harmless},
-		{"a poll", poll, scan.Steady},
-		{"what the site refused", []request{post(0, status(404)), post(1, status(404))}, scan.Refused},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			r := run(t, styles[1].text(c.requests...), nil)
-			if got := r.Routes[0].Worth; got != c.worth || (len(r.Protect) > 0) != (c.worth == scan.Protect) {
-				t.Errorf("%s, %v; want %s", got, r.Protect, c.worth)
-			}
-		})
+func TestAPathOfAlsoBeginsWithASlash(t *testing.T) {
+	if _, err := scan.Run(t.Context(), nil, &scan.Options{Also: []string{"pay/notify"}}); !errors.Is(err, scan.ErrOption) || !strings.Contains(err.Error(), `"pay/notify"`) {
+		t.Errorf("%v", err)
 	}
 }
 

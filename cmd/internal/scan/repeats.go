@@ -3,7 +3,7 @@ package scan
 import "time"
 
 // maxVisitors bounds what one generation remembers.
-const maxVisitors = 1 << 17
+const maxVisitors = 1 << 16
 
 // seen is the last write of a visitor.
 type seen struct {
@@ -40,8 +40,11 @@ func (r *repeats) take(w *write) {
 			now.group = r.repeat(before, w, time.Duration(gap)*time.Microsecond)
 		}
 	}
-	if ok && before.write.at > w.at {
-		now.write = before.write // w is far out of order
+	if ok && before.write.at > w.at { // w is far out of order
+		now.write = before.write
+		if now.group == nil {
+			now.group = before.group
+		}
 	}
 	r.young[w.visitor] = now
 }
@@ -74,9 +77,11 @@ func (r *repeats) repeat(before seen, w *write, gap time.Duration) *Group {
 	g.add(w, gap)
 	r.result.Repeated++
 	r.result.Gaps.Add(gap)
-	r.result.Hours[w.hour]++
+	hour := time.UnixMicro(w.at).In(r.result.location).Hour()
+	r.result.Hours[hour]++
 	cause := causeOf(before.write, w, gap)
 	r.result.Causes[cause]++
 	w.route.repeat(before.write, w, gap, cause)
+	w.route.Hours[hour]++
 	return g
 }

@@ -14,8 +14,8 @@ type Result struct {
 	TooLong  int           `json:"too_long"` // lines over 256 KiB
 	Late     int           `json:"late"`     // writes over a minute out of order
 	Crowded  bool          `json:"crowded"`  // more visitors at once than are remembered
-	From     time.Time     `json:"from"`
-	To       time.Time     `json:"to"`
+	From     time.Time     `json:"from,omitzero"`
+	To       time.Time     `json:"to,omitzero"`
 	Window   float64       `json:"window_seconds"`
 	Writes   int           `json:"writes"`
 	Repeated int           `json:"repeated"`
@@ -28,6 +28,7 @@ type Result struct {
 	Protect  []string      `json:"protect"` // ready for the command line of the gateway
 
 	window      time.Duration
+	location    *time.Location
 	newest      newest
 	firstBroken string
 	from, to    int64
@@ -35,8 +36,11 @@ type Result struct {
 
 // File is one log.
 type File struct {
-	Name  string `json:"name"`
-	Trail string `json:"broke_off,omitempty"` // why it ended before its end
+	Name   string `json:"name"`
+	Lines  int    `json:"lines"`
+	Broken int    `json:"broken"`
+	Trail  string `json:"broke_off,omitempty"` // why it ended before its end
+	Twin   string `json:"same_as,omitempty"`   // the log that it is; it was read once
 }
 
 // span widens the time that the logs cover.
@@ -49,8 +53,10 @@ func (r *Result) span(at int64) {
 
 // finish makes the result fit to be shown.
 func (r *Result) finish(rs *routes, opts *Options) {
-	r.Broken += r.TooLong
-	r.Lines += r.TooLong
+	for _, f := range r.Files {
+		r.Lines += f.Lines
+		r.Broken += f.Broken
+	}
 	if r.from != 0 {
 		r.From, r.To = time.UnixMicro(r.from).In(opts.Location), time.UnixMicro(r.to).In(opts.Location)
 	}
@@ -65,8 +71,8 @@ func (r *Result) finish(rs *routes, opts *Options) {
 		}
 	}
 	for _, route := range r.Routes {
-		if route.Worth == Protect {
-			r.Protect = append(r.Protect, "--protect "+quote(route.Method+" "+route.Path))
+		if line, exact := route.protect(); exact && route.Worth == Protect {
+			r.Protect = append(r.Protect, line)
 		}
 	}
 }

@@ -54,12 +54,11 @@ const (
 func (r *Route) repeat(first, second *write, gap time.Duration, cause Cause) {
 	r.Repeated++
 	r.Gaps.Add(gap)
-	r.Hours[second.hour]++
 	r.Causes[cause]++
 	if second.status < 400 || second.status >= 499 {
 		r.landed++
 	}
-	pair := [2]int{first.status, second.status}
+	pair := [2]int{int(first.status), int(second.status)}
 	if _, known := r.pairs[pair]; known || len(r.pairs) < maxPairs {
 		r.pairs[pair]++
 	}

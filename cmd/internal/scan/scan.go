@@ -10,9 +10,11 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"hash/maphash"
 	"io"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -32,8 +34,8 @@ type Options struct {
 // Window is the default of Options.Within.
 const Window = 5 * time.Second
 
-// ErrFormat is a --format that cannot be used.
-var ErrFormat = errors.New("this format cannot be used")
+// ErrOption is an option that cannot be used.
+var ErrOption = errors.New("this cannot be used")
 
 type scanner struct {
 	opts    *Options
@@ -72,14 +74,19 @@ func newScanner(given *Options) (*scanner, error) {
 	}
 	opts.Within = cmp.Or(opts.Within, Window)
 	opts.Location = cmp.Or(opts.Location, time.UTC)
+	for _, path := range opts.Also {
+		if !strings.HasPrefix(path, "/") {
+			return nil, fmt.Errorf("%w: --also %q: a path begins with /", ErrOption, path)
+		}
+	}
 	if opts.Format != "" {
 		f, err := parseFormat(opts.Format)
 		if err != nil {
-			return nil, errors.Join(ErrFormat, err)
+			return nil, fmt.Errorf("%w: %w", ErrOption, err)
 		}
 		opts.format = f
 	}
-	result := &Result{window: opts.Within, Causes: map[Cause]int{}}
+	result := &Result{window: opts.Within, location: opts.Location, Causes: map[Cause]int{}}
 	return &scanner{
 		opts: &opts, result: result, repeats: newRepeats(opts.Within, result),
 		reader: &reader{
@@ -90,22 +97,24 @@ func newScanner(given *Options) (*scanner, error) {
 
 // survey looks at the beginning of every log, and puts them in the order of
 // time, for a shell names access.log before access.log.1. Files are closed
-// again: there may be hundreds.
+// again: there may be hundreds. A log that comes twice is read once, or every
+// write in it would be a repeat.
 func (s *scanner) survey(ctx context.Context, names []string) ([]*source, error) {
 	var all []*source
 	for _, name := range names {
-		tell := s.opts.Progress
-		if name != Stdin {
-			tell = nil // it is read again
-		}
-		src, err := s.open(ctx, name, tell)
+		src, err := s.open(ctx, name, true)
 		if err != nil {
 			return nil, err
 		}
 		src.sniff(s.reader.clock)
-		if name != Stdin {
+		if src.again() {
 			src.close()
 			src.lines = nil
+		}
+		if twin := src.twin(all); twin != nil {
+			src.close()
+			s.result.Files = append(s.result.Files, File{Name: name, Twin: twin.name})
+			continue
 		}
 		all = append(all, src)
 	}
@@ -150,8 +159,8 @@ func earliest(active []*source) *source {
 }
 
 func (s *scanner) begin(ctx context.Context, src *source) (*source, error) {
-	if src.name != Stdin {
-		again, err := s.open(ctx, src.name, s.opts.Progress)
+	if src.again() {
+		again, err := s.open(ctx, src.name, false)
 		if err != nil {
 			return nil, err
 		}
@@ -169,7 +178,7 @@ func (s *scanner) advance(ctx context.Context, src *source) error {
 		if !ok {
 			break
 		}
-		if w := s.reader.read(src.format, line); w != nil {
+		if w := s.reader.read(src.format, line, &src.read); w != nil {
 			src.next = w
 			return nil
 		}
@@ -179,12 +188,13 @@ func (s *scanner) advance(ctx context.Context, src *source) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	file := File{Name: src.name}
 	if err := src.lines.broke(); err != nil {
-		file.Trail = err.Error()
+		src.read.Trail = err.Error()
 	}
+	src.read.Lines += src.lines.tooLong
+	src.read.Broken += src.lines.tooLong
 	s.result.TooLong += src.lines.tooLong
-	s.result.Files = append(s.result.Files, file)
+	s.result.Files = append(s.result.Files, src.read)
 	return nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"compress/gzip"
 	"context"
 	"fmt"
+	"hash/maphash"
 	"io"
 	"os"
 )
@@ -17,10 +18,27 @@ const Stdin = "-"
 type source struct {
 	name   string
 	file   *os.File // nil: standard input
+	info   os.FileInfo
 	lines  *lines
 	format format
 	first  int64  // time of the first line that has one
 	next   *write // read ahead
+	head   uint64 // tells the beginning from that of other logs
+	read   File
+}
+
+// again tells whether the log can be opened a second time: a pipe cannot.
+func (src *source) again() bool { return src.info != nil && src.info.Mode().IsRegular() }
+
+// twin finds a log that is this one under another name: a link, or a copy such as
+// the compressed one that logrotate makes.
+func (src *source) twin(others []*source) *source {
+	for _, o := range others {
+		if src.name == o.name || src.again() && os.SameFile(src.info, o.info) || src.head != 0 && src.head == o.head {
+			return o
+		}
+	}
+	return nil
 }
 
 // counted tells how much of a file was read, and stops when the context ends.
@@ -42,16 +60,21 @@ func (c *counted) Read(b []byte) (int, error) {
 }
 
 // open begins to read; what is compressed is told by its first bytes, for
-// rotated files have all kinds of names.
-func (s *scanner) open(ctx context.Context, name string, tell func(int)) (*source, error) {
-	src := &source{name: name}
+// rotated files have all kinds of names. The first look at a file that will be
+// read again is not progress.
+func (s *scanner) open(ctx context.Context, name string, look bool) (*source, error) {
+	src := &source{name: name, read: File{Name: name}}
 	raw := s.opts.Stdin
 	if name != Stdin {
-		f, err := openFile(name)
+		f, info, err := openFile(name)
 		if err != nil {
 			return nil, err
 		}
-		src.file, raw = f, f
+		src.file, src.info, raw = f, info, f
+	}
+	tell := s.opts.Progress
+	if look && src.again() {
+		tell = nil
 	}
 	r, err := decompress(&counted{ctx, raw, tell})
 	if err != nil {
@@ -63,25 +86,34 @@ func (s *scanner) open(ctx context.Context, name string, tell func(int)) (*sourc
 	return src, nil
 }
 
-func openFile(name string) (*os.File, error) {
+func openFile(name string) (*os.File, os.FileInfo, error) {
 	f, err := os.Open(name)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if info, err := f.Stat(); err == nil && info.IsDir() {
+	info, err := f.Stat()
+	if err == nil && info.IsDir() {
+		err = fmt.Errorf("%s is a folder: name its files, such as %s/access.log*", name, name)
+	}
+	if err != nil {
 		f.Close()
-		return nil, fmt.Errorf("%s is a folder: name its files, such as %s/access.log*", name, name)
+		return nil, nil, err
 	}
-	return f, nil
+	return f, info, nil
 }
+
+// packed are the first bytes of what only other programs unpack.
+var packed = []struct{ magic, program string }{{"\xfd7zXZ", "xz"}, {"BZh", "bzip2"}, {"\x28\xb5\x2f\xfd", "zstd"}}
 
 func decompress(r io.Reader) (io.Reader, error) {
 	b := bufio.NewReaderSize(r, 64<<10)
-	magic, err := b.Peek(2)
-	if err != nil && len(magic) < 2 {
-		return b, nil // too short to be compressed; the error comes again
+	magic, _ := b.Peek(5) // an error comes again
+	for _, p := range packed {
+		if bytes.HasPrefix(magic, []byte(p.magic)) {
+			return nil, fmt.Errorf("packed by %s: unpack it first, such as %s -dc FILE | nebis scan -", p.program, p.program)
+		}
 	}
-	if !bytes.Equal(magic, []byte{0x1f, 0x8b}) {
+	if !bytes.HasPrefix(magic, []byte{0x1f, 0x8b}) {
 		return b, nil
 	}
 	return gzip.NewReader(b)
@@ -93,9 +125,14 @@ func (src *source) close() {
 	}
 }
 
+var headSeed = maphash.MakeSeed()
+
 // sniff finds the format, and when the log begins.
 func (src *source) sniff(c clock) {
 	head := src.lines.head()
+	if len(head) > 0 {
+		src.head = max(maphash.Bytes(headSeed, head), 1)
+	}
 	if src.format == nil {
 		src.format = detect(head)
 	}
@@ -104,8 +141,8 @@ func (src *source) sniff(c clock) {
 		head = rest
 		var e entry
 		if src.format.cut(bytes.TrimSuffix(line, []byte("\r")), &e) {
-			if m, ok := c.parse(e[when]); ok {
-				src.first = m.at
+			if at, ok := c.parse(e[when]); ok {
+				src.first = at
 				return
 			}
 		}

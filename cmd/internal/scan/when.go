@@ -5,12 +5,6 @@ import (
 	"time"
 )
 
-// moment is an instant, in microseconds, and the hour on the wall there.
-type moment struct {
-	at   int64
-	hour int
-}
-
 // clock reads the times of logs; those without a zone are of its location.
 type clock struct {
 	loc *time.Location
@@ -19,11 +13,11 @@ type clock struct {
 const second = int64(time.Second / time.Microsecond)
 
 // parse reads 02/Jan/2006:15:04:05 -0700, ISO 8601, and seconds, milliseconds
-// or microseconds since 1970.
-func (c clock) parse(b []byte) (moment, bool) {
+// or microseconds since 1970. It returns microseconds.
+func (c clock) parse(b []byte) (int64, bool) {
 	switch {
 	case len(b) < 10:
-		return moment{}, false
+		return 0, false
 	case len(b) >= 20 && b[2] == '/' && b[6] == '/':
 		return c.common(b)
 	case b[4] == '-' && b[7] == '-':
@@ -36,19 +30,19 @@ var months = map[string]int{
 	"Jan": 1, "Feb": 2, "Mar": 3, "Apr": 4, "May": 5, "Jun": 6, "Jul": 7, "Aug": 8, "Sep": 9, "Oct": 10, "Nov": 11, "Dec": 12,
 }
 
-func (c clock) common(b []byte) (moment, bool) {
+func (c clock) common(b []byte) (int64, bool) {
 	month := months[string(b[3:6])]
 	t, ok := clockTime(b[12:20])
 	if month == 0 || !ok || b[11] != ':' {
-		return moment{}, false
+		return 0, false
 	}
 	days, ok := date(number(b[7:11]), month, number(b[:2]))
 	return c.zoned(days+t, 0, bytes.TrimPrefix(b[20:], []byte(" ")), ok)
 }
 
-func (c clock) iso(b []byte) (moment, bool) {
+func (c clock) iso(b []byte) (int64, bool) {
 	if len(b) < 19 || b[10] != 'T' && b[10] != ' ' {
-		return moment{}, false
+		return 0, false
 	}
 	t, ok := clockTime(b[11:19])
 	days, valid := date(number(b[:4]), number(b[5:7]), number(b[8:10]))
@@ -60,35 +54,35 @@ func (c clock) iso(b []byte) (moment, bool) {
 }
 
 // zoned applies +0800, +08:00, Z or, without any, the location.
-func (c clock) zoned(wall, fraction int64, zone []byte, ok bool) (moment, bool) {
+func (c clock) zoned(wall, fraction int64, zone []byte, ok bool) (int64, bool) {
 	if !ok {
-		return moment{}, false
+		return 0, false
 	}
 	offset := 0
 	switch {
 	case len(zone) == 0:
 		t := time.Unix(wall, 0).UTC()
 		at := time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), 0, c.location())
-		return moment{at.Unix()*second + fraction, t.Hour()}, true
+		return at.Unix()*second + fraction, true
 	case zone[0] == 'Z' && len(zone) == 1:
 	case len(zone) == 6 && zone[3] == ':':
 		offset = number(zone[1:3])*3600 + number(zone[4:6])*60
 	case len(zone) == 5:
 		offset = number(zone[1:3])*3600 + number(zone[3:5])*60
 	default:
-		return moment{}, false
+		return 0, false
 	}
 	if len(zone) > 1 && (offset < 0 || zone[0] != '+' && zone[0] != '-') {
-		return moment{}, false
+		return 0, false
 	}
 	if zone[0] == '-' {
 		offset = -offset
 	}
-	return moment{(wall-int64(offset))*second + fraction, int(wall / 3600 % 24)}, true
+	return (wall-int64(offset))*second + fraction, true
 }
 
 // epoch tells the unit by the size: seconds have ten digits until 2286.
-func (c clock) epoch(b []byte) (moment, bool) {
+func (c clock) epoch(b []byte) (int64, bool) {
 	whole, rest, _ := bytes.Cut(b, []byte("."))
 	at := int64(number(whole))
 	switch len(whole) {
@@ -99,12 +93,12 @@ func (c clock) epoch(b []byte) (moment, bool) {
 		at *= 1000
 	case 16:
 	default:
-		return moment{}, false
+		return 0, false
 	}
 	if at < 0 || len(rest) > 0 {
-		return moment{}, false
+		return 0, false
 	}
-	return moment{at, time.UnixMicro(at).In(c.location()).Hour()}, true
+	return at, true
 }
 
 func (c clock) location() *time.Location {

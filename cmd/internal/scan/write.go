@@ -3,19 +3,19 @@ package scan
 import (
 	"bytes"
 	"hash/maphash"
+	"net/netip"
 	"strconv"
 	"time"
 )
 
-// write is one request that writes.
+// write is one request that writes. Very many are held at once: 64 bytes.
 type write struct {
 	at      int64 // microseconds
 	visitor uint64
 	route   *Route
 	addr    string
 	who     string // user or cookie, with Full only
-	status  int
-	hour    int
+	status  int32
 	slow    bool // took so long that a client gives up
 	gone    bool // the visitor went away before the answer
 	program bool // the agent is not a browser
@@ -34,15 +34,15 @@ type reader struct {
 
 	scratch  []byte
 	lastText []byte // most lines have the time of the one before
-	last     moment
+	last     int64
 }
 
 // read makes a write from a line; nil is another request or a broken line.
-func (r *reader) read(f format, line []byte) *write {
-	r.result.Lines++
+func (r *reader) read(f format, line []byte, file *File) *write {
+	file.Lines++
 	var e entry
 	if !f.cut(line, &e) {
-		r.broken(line)
+		r.broken(line, file)
 		return nil
 	}
 	if len(e[method]) == 0 && len(e[path]) == 0 {
@@ -52,25 +52,25 @@ func (r *reader) read(f format, line []byte) *write {
 	}
 	at, ok := r.time(e[when])
 	if !ok {
-		r.broken(line)
+		r.broken(line, file)
 		return nil
 	}
-	r.result.span(at.at)
+	r.result.span(at)
 	if !r.wanted(e[method], e[path]) {
 		return nil
 	}
 	return r.write(&e, at)
 }
 
-func (r *reader) broken(line []byte) {
+func (r *reader) broken(line []byte, file *File) {
 	if len(bytes.TrimSpace(line)) == 0 {
-		r.result.Lines-- // an empty line says nothing, and nothing wrong
+		file.Lines-- // an empty line says nothing, and nothing wrong
 		return
 	}
-	if r.result.Broken == 0 {
+	if r.result.firstBroken == "" {
 		r.result.firstBroken = string(line[:min(len(line), 60)])
 	}
-	r.result.Broken++
+	file.Broken++
 }
 
 // splitRequest cuts "POST /orders HTTP/1.1".
@@ -90,15 +90,15 @@ func (r *reader) withQuery(path, query []byte) []byte {
 	return append(joined, bytes.TrimPrefix(query, []byte("?"))...)
 }
 
-func (r *reader) time(b []byte) (moment, bool) {
+func (r *reader) time(b []byte) (int64, bool) {
 	if len(b) > 0 && bytes.Equal(b, r.lastText) {
 		return r.last, true
 	}
-	m, ok := r.clock.parse(b)
+	at, ok := r.clock.parse(b)
 	if ok {
-		r.last, r.lastText = m, append(r.lastText[:0], b...)
+		r.last, r.lastText = at, append(r.lastText[:0], b...)
 	}
-	return m, ok
+	return at, ok
 }
 
 func (r *reader) wanted(method, path []byte) bool {
@@ -123,18 +123,32 @@ func (r *reader) also(path string) bool {
 	return false
 }
 
-func (r *reader) write(e *entry, at moment) *write {
+// statusOf is 0 where there is none.
+func statusOf(b []byte) int32 {
+	if len(b) != 3 {
+		return 0
+	}
+	return int32(max(number(b), 0))
+}
+
+// kept is a value that a write holds on to: what a stranger sent may be long, and
+// many writes are held at once.
+func kept(v []byte) string { return string(v[:min(len(v), longestValue)]) }
+
+const longestValue = 200
+
+func (r *reader) write(e *entry, at int64) *write {
 	from := address(e)
 	w := &write{
-		at: at.at, hour: at.hour, visitor: r.visitor(e, from), addr: string(from),
-		route: r.routes.of(e[method], e[path]), status: max(number(e[status]), 0),
+		at: at, visitor: r.visitor(e, from), addr: kept(from),
+		route: r.routes.of(e[method], e[path]), status: statusOf(e[status]),
 		slow: isSlow(e), program: isProgram(e[agent]),
 	}
 	w.gone = w.status == statusClientGone || string(e[outcome]) == "X"
 	if r.opts.Full {
-		w.who = string(e[user])
+		w.who = kept(e[user])
 		if w.who == "" {
-			w.who = string(e[cookie])
+			w.who = kept(e[cookie])
 		}
 	}
 	return w
@@ -144,7 +158,7 @@ func (r *reader) write(e *entry, at moment) *write {
 // of who sent what. The answer plays no part.
 func (r *reader) visitor(e *entry, from []byte) uint64 {
 	b := r.scratch[:0]
-	for _, v := range [...][]byte{from, e[agent], e[user], e[cookie], e[method], e[path], e[length]} {
+	for _, v := range [...][]byte{from, e[host], e[agent], e[user], e[cookie], e[method], e[path], e[length]} {
 		b = append(strconv.AppendInt(b, int64(len(v)), 10), ':')
 		b = append(b, v...)
 	}
@@ -152,13 +166,30 @@ func (r *reader) visitor(e *entry, from []byte) uint64 {
 	return maphash.Bytes(r.seed, b)
 }
 
-// address is the first one that a proxy named, or that of the connection.
+// address is the first one that a proxy named, or that of the connection. What
+// is no address was not named by a proxy: a log_format may have anything where
+// others have X-Forwarded-For, a duration say.
 func address(e *entry) []byte {
-	if len(e[forwarded]) == 0 {
+	first, _, _ := bytes.Cut(e[forwarded], []byte(","))
+	first = bytes.TrimSpace(first)
+	if len(e[addr]) > 0 && !isAddress(first) {
 		return e[addr]
 	}
-	first, _, _ := bytes.Cut(e[forwarded], []byte(","))
-	return bytes.TrimSpace(first)
+	return first
+}
+
+// longestAddress has IPv6 with a zone, brackets and a port.
+const longestAddress = 80
+
+func isAddress(b []byte) bool {
+	if len(b) == 0 || len(b) > longestAddress {
+		return false
+	}
+	if _, err := netip.ParseAddr(string(b)); err == nil {
+		return true
+	}
+	_, err := netip.ParseAddrPort(string(b))
+	return err == nil
 }
 
 func isSlow(e *entry) bool {
