@@ -31,16 +31,17 @@ func (c *call) newTenure(ctx context.Context, begun time.Time, length time.Durat
 // do runs f and keeps the lease alive until f returns. When f panics or exits,
 // the outcome is recorded as unknown.
 func (t *tenure) do(f func(context.Context) ([]byte, error)) (raw []byte, err error) {
-	returned, stop, stopped := false, make(chan struct{}), make(chan struct{})
+	running, halt := context.WithCancel(t.ctx)
+	returned, halted := false, make(chan struct{})
 	go func() {
-		defer close(stopped)
-		t.extend(stop)
+		defer close(halted)
+		t.extend(running)
 	}()
 	defer func() {
-		close(stop)
-		<-stopped
+		halt()
+		<-halted
 		if !returned {
-			_ = t.unknown(errors.New("nebis: the function did not return"))
+			_ = t.unknown(errNoReturn)
 		}
 	}()
 	raw, err = f(t.ctx)
@@ -48,49 +49,32 @@ func (t *tenure) do(f func(context.Context) ([]byte, error)) (raw []byte, err er
 	return raw, err
 }
 
+var errNoReturn = errors.New("nebis: the function did not return")
+
 // extend extends the lease every third of it, sooner after an error, until the
 // function has returned or the lease is over.
-func (t *tenure) extend(stop <-chan struct{}) {
-	pulse := time.NewTimer(t.length / 3)
-	defer pulse.Stop()
+func (t *tenure) extend(running context.Context) {
+	next := time.NewTimer(t.length / 3)
+	defer next.Stop()
+	op, stmt := t.c.op, t.c.s.eng.Load().lease.extend
 	for {
 		select {
-		case <-stop:
+		case <-running.Done():
 			return
-		case <-t.ctx.Done():
-			return
-		case <-pulse.C:
+		case <-next.C:
 		}
 		begun := time.Now()
-		n, err := t.pulse(stop)
+		n, err := t.c.updateOnce(running, stmt, []any{t.length.Microseconds(), op.Key, op.Scope, op.Owner, t.c.token})
 		switch {
 		case err != nil:
-			pulse.Reset(t.length / 10)
-		case n == 0:
-			t.cancel(ErrLost)
-			return
-		case !t.over.Reset(time.Until(begun.Add(t.length))):
-			t.cancel(ErrLost) // it was over before the answer came
+			next.Reset(t.length / 10)
+		case n == 0 || !t.over.Reset(time.Until(begun.Add(t.length))):
+			t.cancel(ErrLost) // somebody else has it, or it was over before the answer came
 			return
 		default:
-			pulse.Reset(t.length / 3)
+			next.Reset(t.length / 3)
 		}
 	}
-}
-
-// pulse sends one extension, which must not outlive the function.
-func (t *tenure) pulse(stop <-chan struct{}) (int64, error) {
-	ctx, cancel := context.WithCancel(t.ctx)
-	defer cancel()
-	go func() {
-		select {
-		case <-stop:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
-	op := t.c.op
-	return t.c.updateOnce(ctx, t.c.s.eng.Load().lease.extend, []any{t.length.Microseconds(), op.Key, op.Scope, op.Owner, t.c.token})
 }
 
 // end records how the tenure ended, with the status done, failed, or processing

@@ -1,0 +1,326 @@
+package nebistest
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/nebis-dev/nebis"
+)
+
+var _ = register(
+	testCase{"Lease/runs once and replays", 0, testLeaseOnce},
+	testCase{"Lease/many at once, one execution", 0, testLeaseMany},
+	testCase{"Lease/NotDone frees the key and counts the attempts", 0, testLeaseNotDone},
+	testCase{"Lease/an error, a panic and Goexit are unknown for good", 0, testLeaseUnknown},
+	testCase{"Lease/the key of a silent holder is unknown, and verified once", 0, testLeaseVerify},
+	testCase{"Lease/a verdict decides", 0, testLeaseVerdicts},
+	testCase{"Lease/who has lost it hears of it and saves nothing", 0, testLeaseLost},
+	testCase{"Lease/lives as long as its function", 0, testLeaseExtended},
+	testCase{"Lease/a duplicate waits for the first, and Do tells of it", 0, testLeaseWaits},
+	testCase{"Lease/refuses what cannot be leased before any SQL", 0, testLeaseRefused},
+	testCase{"Lease/refuses another fingerprint; a large answer is not kept", 0, testLeaseAnswers},
+)
+
+// outside is what the work of a lease does: it places orders that no transaction
+// takes back.
+type outside struct {
+	*world
+	orders atomic.Int32
+}
+
+func (o *outside) buy(context.Context) (Order, error) {
+	return Order{int(o.orders.Add(1)), "tea"}, nil
+}
+
+func (o *outside) lease(i int, op nebis.Op, opts *nebis.LeaseOptions[Order], f func(context.Context) (Order, error)) (Order, bool, error) {
+	return nebis.Lease(o.Context(), o.stores[i], op, opts, f)
+}
+
+func (o *outside) wantBought(n int32) {
+	o.Helper()
+	if got := o.orders.Load(); got != n {
+		o.Errorf("%d orders outside, want %d", got, n)
+	}
+}
+
+// silent makes the row of a running or failed lease one whose holder has gone.
+func (w *world) silent() {
+	w.Helper()
+	w.exec("UPDATE " + w.keys + " SET lease_until = '2001-01-01 00:00:00'")
+}
+
+// vanish leaves a key behind whose holder has gone, as after a SIGKILL.
+func (o *outside) vanish(op nebis.Op) {
+	o.Helper()
+	_, _, err := o.lease(0, op, nil, func(ctx context.Context) (Order, error) {
+		_, _ = o.buy(ctx)
+		return Order{}, errFirst
+	})
+	if !errors.Is(err, nebis.ErrUnknown) || !errors.Is(err, errFirst) {
+		o.Errorf("error %v, want unknown", err)
+	}
+	o.silent()
+}
+
+func testLeaseOnce(w *world) {
+	o := &outside{world: w}
+	first, replayed, err := o.lease(0, w.op("k"), nil, o.buy)
+	if err != nil || replayed {
+		w.Fatalf("replayed %v, error %v", replayed, err)
+	}
+	for i := range w.stores {
+		if got, replayed, err := o.lease(i, w.op("k"), nil, o.buy); got != first || !replayed || err != nil {
+			w.Errorf("got %v, replayed %v, error %v", got, replayed, err)
+		}
+	}
+	o.wantBought(1)
+	w.wantReplay(w.op("k"), first) // to Do it is a key like any other
+}
+
+func testLeaseMany(w *world) {
+	o := &outside{world: w}
+	var firsts atomic.Int32
+	w.together(40, func(_, store int) {
+		got, replayed, err := insist(func() (Order, bool, error) { return o.lease(store, w.op("k"), nil, o.buy) })
+		if err != nil || got.ID != 1 {
+			w.Errorf("got %v, error %v", got, err)
+		}
+		if !replayed {
+			firsts.Add(1)
+		}
+	})
+	o.wantBought(1)
+	if firsts.Load() != 1 {
+		w.Errorf("%d first answers", firsts.Load())
+	}
+}
+
+func testLeaseNotDone(w *world) {
+	o := &outside{world: w}
+	for range 2 {
+		_, _, err := o.lease(0, w.op("k"), nil, func(context.Context) (Order, error) { return Order{}, nebis.NotDone(errFirst) })
+		if err != errFirst {
+			w.Errorf("error %v, want the function's own", err)
+		}
+	}
+	var text string
+	w.must(w.dbs[0].QueryRow("SELECT error FROM " + w.keys).Scan(&text))
+	if text != errFirst.Error() {
+		w.Errorf("error column %q", text)
+	}
+	if _, replayed, err := o.lease(1, w.op("k"), nil, o.buy); err != nil || replayed {
+		w.Errorf("replayed %v, error %v", replayed, err)
+	}
+	if n := w.attempts(); n != 3 {
+		w.Errorf("%d attempts, want 3", n)
+	}
+	o.wantBought(1)
+}
+
+func (w *world) attempts() (n int) {
+	w.Helper()
+	w.must(w.dbs[1].QueryRow("SELECT attempts FROM " + w.keys).Scan(&n))
+	return n
+}
+
+func testLeaseUnknown(w *world) {
+	o := &outside{world: w}
+	for key, end := range map[string]func() error{
+		"error":  func() error { return errors.New("无法知道 😀 " + strings.Repeat("long ", 200)) },
+		"panic":  func() error { panic("no") },
+		"goexit": func() error { runtime.Goexit(); return nil },
+	} {
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			defer func() { _ = recover() }()
+			_, _, err := o.lease(0, w.op(key), nil, func(context.Context) (Order, error) { return Order{}, end() })
+			if !errors.Is(err, nebis.ErrUnknown) {
+				w.Errorf("%s: error %v, want unknown", key, err)
+			}
+		})
+		wg.Wait()
+		for i := range w.stores {
+			if _, _, err := o.lease(i, w.op(key), nil, o.buy); !errors.Is(err, nebis.ErrUnknown) {
+				w.Errorf("%s, again: error %v, want unknown", key, err)
+			}
+			if _, _, err := w.do(i, w.op(key)); !errors.Is(err, nebis.ErrUnknown) || errors.Is(err, nebis.ErrTxGone) {
+				w.Errorf("%s, by Do: error %v, want unknown", key, err)
+			}
+		}
+	}
+	w.expire()
+	if n, err := w.stores[0].Purge(w.Context(), 10); n != 0 || err != nil {
+		w.Errorf("purged %d, error %v", n, err)
+	}
+	o.wantBought(0)
+}
+
+func testLeaseVerify(w *world) {
+	o := &outside{world: w}
+	o.vanish(w.op("k"))
+	var verified atomic.Int32
+	opts := &nebis.LeaseOptions[Order]{Verify: func(context.Context) (nebis.Verdict, Order, error) {
+		verified.Add(1)
+		return nebis.Happened, Order{1, "tea"}, nil
+	}}
+	w.together(20, func(_, store int) {
+		got, _, err := insist(func() (Order, bool, error) { return o.lease(store, w.op("k"), opts, o.buy) })
+		if got != (Order{1, "tea"}) || err != nil {
+			w.Errorf("got %v, error %v", got, err)
+		}
+	})
+	if verified.Load() != 1 {
+		w.Errorf("verified %d times", verified.Load())
+	}
+	o.wantBought(1)
+}
+
+func testLeaseVerdicts(w *world) {
+	for key, c := range map[string]struct {
+		verdict nebis.Verdict
+		err     error
+		unknown bool
+		bought  int32
+	}{
+		"happened":    {nebis.Happened, nil, false, 1},
+		"did-not":     {nebis.DidNotHappen, nil, false, 2},
+		"cannot-tell": {nebis.CannotTell, nil, true, 1},
+		"error":       {nebis.Happened, errFirst, true, 1},
+	} {
+		o := &outside{world: w}
+		o.vanish(w.op(key))
+		verify := &nebis.LeaseOptions[Order]{Verify: func(context.Context) (nebis.Verdict, Order, error) { return c.verdict, Order{1, "tea"}, c.err }}
+		for range 2 {
+			got, _, err := o.lease(1, w.op(key), verify, o.buy)
+			if errors.Is(err, nebis.ErrUnknown) != c.unknown || err == nil && got.ID != int(c.bought) || c.err != nil && !errors.Is(err, c.err) {
+				w.Errorf("%s: got %v, error %v", key, got, err)
+			}
+		}
+		o.wantBought(c.bought)
+	}
+}
+
+func testLeaseLost(w *world) {
+	o := &outside{world: w}
+	verify := &nebis.LeaseOptions[Order]{Verify: func(context.Context) (nebis.Verdict, Order, error) { return nebis.Happened, Order{7, "tea"}, nil }}
+	_, _, err := o.lease(0, w.op("k"), &nebis.LeaseOptions[Order]{Length: 300 * time.Millisecond}, func(ctx context.Context) (Order, error) {
+		w.silent() // paused for longer than its lease
+		if got, _, err := o.lease(1, w.op("k"), verify, o.buy); got.ID != 7 || err != nil {
+			w.Errorf("the successor got %v, error %v", got, err)
+		}
+		<-ctx.Done()
+		if !errors.Is(context.Cause(ctx), nebis.ErrLost) {
+			w.Errorf("the context ended by %v", context.Cause(ctx))
+		}
+		return o.buy(ctx)
+	})
+	if !errors.Is(err, nebis.ErrLost) {
+		w.Errorf("error %v, want lost", err)
+	}
+	w.wantReplay(w.op("k"), Order{7, "tea"})
+}
+
+// The function waits to see its lease extended, several times over.
+func testLeaseExtended(w *world) {
+	o := &outside{world: w}
+	until := func() (s string) {
+		w.check(w.dbs[1].QueryRow("SELECT lease_until FROM " + w.keys).Scan(&s))
+		return s
+	}
+	_, _, err := o.lease(0, w.op("k"), &nebis.LeaseOptions[Order]{Length: 1500 * time.Millisecond}, func(ctx context.Context) (Order, error) {
+		for range 5 {
+			for was := until(); was == until() && ctx.Err() == nil; {
+				time.Sleep(10 * time.Millisecond)
+			}
+		}
+		if _, _, err := w.do(1, w.now("k")); !errors.Is(err, nebis.ErrInProgress) {
+			w.Errorf("beside it: error %v, want in progress", err)
+		}
+		return Order{1, "tea"}, ctx.Err()
+	})
+	w.must(err)
+	w.wantReplay(w.op("k"), Order{1, "tea"})
+}
+
+// now is op without waiting.
+func (w *world) now(key string) nebis.Op {
+	op := w.op(key)
+	op.Wait = -1
+	return op
+}
+
+func testLeaseWaits(w *world) {
+	o := &outside{world: w}
+	op := w.op("k")
+	op.Wait = time.Minute
+	waiting, second := make(chan struct{}), make(chan error, 1)
+	first, _, err := o.lease(0, op, nil, func(ctx context.Context) (Order, error) {
+		if _, _, err := o.lease(1, w.now("k"), nil, o.buy); !errors.Is(err, nebis.ErrInProgress) {
+			w.Errorf("error %v, want in progress", err)
+		}
+		if _, _, err := w.do(1, w.now("k")); !errors.Is(err, nebis.ErrInProgress) {
+			w.Errorf("Do: error %v, want in progress", err)
+		}
+		go func() {
+			close(waiting)
+			got, replayed, err := o.lease(1, op, nil, o.buy)
+			if got.ID != 1 || !replayed {
+				w.Errorf("the duplicate got %v, replayed %v", got, replayed)
+			}
+			second <- err
+		}()
+		<-waiting
+		if _, _, err := nebis.Lease(ctx, w.stores[0], op, nil, o.buy); err == nil {
+			w.Error("a Lease inside a Lease of the same key is no error")
+		}
+		return o.buy(ctx)
+	})
+	w.must(err)
+	w.must(<-second)
+	w.wantReplay(op, first)
+	o.wantBought(1)
+}
+
+func testLeaseRefused(w *world) {
+	o := &outside{world: w}
+	for _, length := range []time.Duration{-time.Second, time.Microsecond} {
+		if _, _, err := o.lease(0, w.op("k"), &nebis.LeaseOptions[Order]{Length: length}, o.buy); !errors.Is(err, nebis.ErrKey) {
+			w.Errorf("a lease of %v: error %v", length, err)
+		}
+	}
+	if _, _, err := o.lease(0, nebis.Op{Scope: "order", Key: "k"}, nil, o.buy); !errors.Is(err, nebis.ErrKey) {
+		w.Errorf("without an owner: error %v", err)
+	}
+	past, cancel := context.WithDeadline(w.Context(), time.Now().Add(-time.Second))
+	defer cancel()
+	if _, _, err := nebis.Lease(past, w.stores[0], w.op("k"), nil, o.buy); !errors.Is(err, context.DeadlineExceeded) {
+		w.Errorf("a deadline that is past: error %v", err)
+	}
+	if n := w.count(w.keys); n != 0 {
+		w.Errorf("%d rows", n)
+	}
+	o.wantBought(0)
+}
+
+func testLeaseAnswers(w *world) {
+	o := &outside{world: w}
+	op := w.op("k")
+	op.Fingerprint, op.MaxResponse = "f:1", 5
+	first, _, err := o.lease(0, op, nil, o.buy)
+	if first.ID != 1 || err != nil {
+		w.Errorf("got %v, error %v", first, err)
+	}
+	if _, _, err := o.lease(1, op, nil, o.buy); !errors.Is(err, nebis.ErrNotKept) {
+		w.Errorf("error %v, want not kept", err)
+	}
+	op.Fingerprint = "f:2"
+	if _, _, err := o.lease(1, op, nil, o.buy); !errors.Is(err, nebis.ErrMismatch) {
+		w.Errorf("error %v, want mismatch", err)
+	}
+	o.wantBought(1)
+}
