@@ -24,6 +24,7 @@ type site struct {
 	db    *sql.DB
 	url   string // on 127.0.0.1
 	route *nebishttp.Route
+	hook  hook
 
 	mu      sync.Mutex
 	change  *sync.Cond
@@ -70,6 +71,8 @@ func (s *site) mux(m *nebishttp.Middleware) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /nebis/", nebisjs.Handler())
 	mux.HandleFunc("GET /form", s.form)
+	mux.HandleFunc("GET /hook", func(w http.ResponseWriter, r *http.Request) { s.hook.ServeHTTP(w, r) })
+	mux.HandleFunc("GET /library/{name}", library)
 	mux.HandleFunc("GET /orders/{id}", func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintf(w, "<!doctype html><title>order</title><h1>Order %s</h1>", r.PathValue("id"))
 	})
