@@ -9,6 +9,7 @@ import (
 // Case 42. A form keeps its key; the script has seen that its order is done, so
 // that a click is a new one.
 func TestBackAndSubmitUnchanged(t *testing.T) {
+	t.Parallel()
 	each(t, all, func(t *testing.T, w way, s *site, b tab) {
 		b.do(order, result, back())
 		if !w.noScripts && b.eval("persisted") != "true" {
@@ -27,6 +28,7 @@ func TestBackAndSubmitUnchanged(t *testing.T) {
 
 // Case 42: a new order where the client sees that, else a clear question.
 func TestBackEditAndSubmit(t *testing.T) {
+	t.Parallel()
 	each(t, protected, func(t *testing.T, w way, s *site, b tab) {
 		b.do(order, result, back(), fill(w, "coffee"), order)
 		if !w.client() {
@@ -41,9 +43,11 @@ func TestBackEditAndSubmit(t *testing.T) {
 
 // A browser that does not keep pages, as with no-store it may not.
 func TestBackToAPageThatWasNotKept(t *testing.T) {
+	t.Parallel()
 	forgetful := ownBrowser(t, nil, chromedp.Flag("disable-features", "BackForwardCache"))
 	for _, w := range []way{guardedForm, ownForm} {
 		t.Run(w.name, func(t *testing.T) {
+			t.Parallel()
 			s, b := start(t, forgetful, w)
 			b.do(order, result, back())
 			if b.eval("persisted") != "false" {
@@ -60,9 +64,10 @@ func TestBackToAPageThatWasNotKept(t *testing.T) {
 
 // Case 43. Without a script the page does not know the key that it had.
 func TestReloadInTheMiddleOfARequest(t *testing.T) {
+	t.Parallel()
 	each(t, all, func(t *testing.T, w way, s *site, b tab) {
 		s.slow()
-		b.do(order, s.arrived(1), chromedp.Reload(), painted, order, s.arrived(2), then(s.hurry), result)
+		b.do(reloaded(order, s.arrived(1)), order, s.arrived(2), then(s.hurry), result)
 		if !w.client() {
 			s.want(2)
 			return
@@ -74,6 +79,7 @@ func TestReloadInTheMiddleOfARequest(t *testing.T) {
 
 // Case 43.
 func TestAfterSuccessAReloadAndAVisitBringANewKey(t *testing.T) {
+	t.Parallel()
 	each(t, []way{guardedForm, ownForm}, func(t *testing.T, w way, s *site, b tab) {
 		b.do(order, result, back(), chromedp.Reload(), painted)
 		b.do(order, s.arrived(2), result, visit(s.url+"/form?look="+w.look))
@@ -85,6 +91,7 @@ func TestAfterSuccessAReloadAndAVisitBringANewKey(t *testing.T) {
 
 // Case 45.
 func TestF5OnTheResultWritesNothing(t *testing.T) {
+	t.Parallel()
 	each(t, protected, func(t *testing.T, _ way, s *site, b tab) {
 		b.do(order, result, chromedp.Reload(), result)
 		s.want(1)

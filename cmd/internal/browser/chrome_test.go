@@ -115,6 +115,12 @@ type tab struct {
 	ctx context.Context
 }
 
+// newWindow opens a tab of a window of its own, so that no other tab hides it.
+func newWindow(t *testing.T, browser context.Context) tab {
+	t.Helper()
+	return newTab(t, browser, chromedp.WithNewWindow(true))
+}
+
 func newTab(t *testing.T, browser context.Context, o ...chromedp.ContextOption) tab {
 	t.Helper()
 	ctx, closeTab := chromedp.NewContext(browser, o...)

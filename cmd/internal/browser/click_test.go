@@ -10,8 +10,10 @@ import (
 // Cases 40 and 41. The server answers after both clicks. Without the client it gets
 // two requests: the browser drops the first and shows the second's answer.
 func TestADoubleClickIsOneOrder(t *testing.T) {
+	t.Parallel()
 	for _, pause := range []time.Duration{0, 60 * time.Millisecond, 200 * time.Millisecond, 700 * time.Millisecond} {
 		t.Run(pause.String(), func(t *testing.T) {
+			t.Parallel()
 			each(t, all, func(t *testing.T, w way, s *site, b tab) {
 				s.slow()
 				between := []step{chromedp.Sleep(pause)}
@@ -36,6 +38,7 @@ func TestADoubleClickIsOneOrder(t *testing.T) {
 
 // Case 41.
 func TestEnterTwiceIsOneOrder(t *testing.T) {
+	t.Parallel()
 	each(t, all, func(t *testing.T, w way, s *site, b tab) {
 		s.slow()
 		b.do(click("#order [name=item]"), enter, s.arrived(1), enter)
@@ -52,6 +55,7 @@ func TestEnterTwiceIsOneOrder(t *testing.T) {
 
 // Case 41: at once, and when the first is under way.
 func TestSeveralHandlersThatSubmitAreOneOrder(t *testing.T) {
+	t.Parallel()
 	each(t, []way{unprotected, plainForm, guardedForm, ownForm, fetch}, func(t *testing.T, w way, s *site, b tab) {
 		s.slow()
 		again := `order.requestSubmit()`

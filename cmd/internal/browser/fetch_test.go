@@ -40,7 +40,7 @@ type call struct {
 
 func callAll(t *testing.T, calls map[string]call) {
 	t.Helper()
-	b := newTab(t, browser(t))
+	b := newWindow(t, browser(t))
 	for name, c := range calls {
 		t.Run(name, func(t *testing.T) {
 			s := newSite(t)
@@ -67,6 +67,7 @@ var (
 )
 
 func TestAnIntentHasOneKey(t *testing.T) {
+	t.Parallel()
 	callAll(t, map[string]call{
 		"two calls at once are one request, and each has its own copy of the answer": {
 			js:   `Promise.all([send("tea"), send("tea")].map(async answer => (await (await answer).json()).id))`,
@@ -104,6 +105,7 @@ func TestAnIntentHasOneKey(t *testing.T) {
 }
 
 func TestAnotherBodyIsAskedAboutWhileTheOutcomeIsOpen(t *testing.T) {
+	t.Parallel()
 	later := func(meet ...fault) call {
 		return call{meet: meet, sent: len(meet), keys: 1,
 			js: `told(send("tea", hurried)).then(async () => [await told(send("coffee")), typeof act.key])`, want: "OpenError,string"}
@@ -130,6 +132,7 @@ func TestAnotherBodyIsAskedAboutWhileTheOutcomeIsOpen(t *testing.T) {
 }
 
 func TestAnotherBodyAfterACertainFailureIsAnotherKey(t *testing.T) {
+	t.Parallel()
 	failed := func(meet fault) call {
 		return call{meet: []fault{meet}, sent: 2, keys: 2, orders: 1,
 			js: `told(send("tea")).then(() => told(send("coffee")))`, want: "created"}
@@ -151,6 +154,7 @@ func TestAnotherBodyAfterACertainFailureIsAnotherKey(t *testing.T) {
 }
 
 func TestWhatIsNotTriedAgain(t *testing.T) {
+	t.Parallel()
 	calls := map[string]call{}
 	for _, status := range []int{400, 404, 409, 422, 500, 501} {
 		calls[strconv.Itoa(status)] = call{meet: []fault{reply(status)}, sent: 1, keys: 1,
@@ -160,6 +164,7 @@ func TestWhatIsNotTriedAgain(t *testing.T) {
 }
 
 func TestRetryAfterIsObeyed(t *testing.T) {
+	t.Parallel()
 	in := func(d time.Duration) string { return time.Now().Add(d).UTC().Format(http.TimeFormat) }
 	after := func(value, test string) call {
 		return call{meet: []fault{reply(503, "Retry-After", value)}, sent: 1, keys: 1,
@@ -179,7 +184,8 @@ func TestRetryAfterIsObeyed(t *testing.T) {
 }
 
 func TestTheBackOffGrows(t *testing.T) {
-	callAll(t, map[string]call{"": {
+	t.Parallel()
+	callAll(t, map[string]call{"after each try": {
 		meet: []fault{reply(503), reply(503), reply(503)}, sent: 4, keys: 1, orders: 1,
 		js: `send("tea", {onretry: ({wait}) => { seen.push(wait); setTimeout(() => dispatchEvent(new Event("online"))) }})
 			.then(() => seen.map((wait, i) => wait >= 500 * 2 ** i && wait <= 1000 * 2 ** i))`,
@@ -188,6 +194,7 @@ func TestTheBackOffGrows(t *testing.T) {
 }
 
 func TestTheLimit(t *testing.T) {
+	t.Parallel()
 	callAll(t, map[string]call{
 		"of all tries": {meet: []fault{reply(503)}, sent: 1, keys: 1,
 			js: `told(send("tea", {...hurried, limit: 1}))`, want: "unknown"},
@@ -199,6 +206,7 @@ func TestTheLimit(t *testing.T) {
 }
 
 func TestTheSignalOfTheCaller(t *testing.T) {
+	t.Parallel()
 	callAll(t, map[string]call{
 		"ends a request, and the next call has the same key": {slow: true, sent: 2, keys: 1, orders: 1,
 			js: `(async () => {
@@ -217,6 +225,7 @@ func TestTheSignalOfTheCaller(t *testing.T) {
 
 // Something has answered, though not the last time.
 func TestTheLastAnswerIsBetterThanNone(t *testing.T) {
+	t.Parallel()
 	s, b := start(t, browser(t), fetch)
 	b.do(script(prelude))
 	s.next(reply(503, "Retry-After", "1"))
@@ -231,6 +240,7 @@ func TestTheLastAnswerIsBetterThanNone(t *testing.T) {
 }
 
 func TestFetchWithAKeyOfOnesOwn(t *testing.T) {
+	t.Parallel()
 	init := `method: "POST", body: JSON.stringify({item: "tea"}), headers: {"Content-Type": "application/json"}`
 	callAll(t, map[string]call{
 		"none is refused": {js: `told(nebis.fetch("/orders", {` + init + `}))`, want: "Error"},
@@ -241,6 +251,7 @@ func TestFetchWithAKeyOfOnesOwn(t *testing.T) {
 }
 
 func TestTheOutcome(t *testing.T) {
+	t.Parallel()
 	_, b := start(t, browser(t), fetch)
 	outcome := func(status int, word string) string {
 		header := ""
@@ -267,6 +278,7 @@ func TestTheOutcome(t *testing.T) {
 }
 
 func TestAKeyIsAUUIDInTheOrderOfTime(t *testing.T) {
+	t.Parallel()
 	_, b := start(t, browser(t), fetch)
 	got := b.eval(`(() => {
 		const from = Date.now(), keys = [...Array(1000)].map(nebis.newKey), to = Date.now()
@@ -280,6 +292,7 @@ func TestAKeyIsAUUIDInTheOrderOfTime(t *testing.T) {
 }
 
 func TestAnIntentIsKeptOverAReload(t *testing.T) {
+	t.Parallel()
 	s, b := start(t, browser(t), fetch)
 	b.do(script(prelude))
 	s.next(open)

@@ -17,6 +17,7 @@ func load(url string) step {
 }
 
 func TestFormAndButtonMeanWhatTheySay(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		steps []step
 		want  string
@@ -31,6 +32,7 @@ func TestFormAndButtonMeanWhatTheySay(t *testing.T) {
 			script(`order.insertAdjacentHTML("beforeend", '<input type="hidden" name="id"><input type="hidden" name="action"><input type="hidden" name="method">')`), order}, "now"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			s, b := start(t, browser(t), ownForm)
 			b.do(append(c.steps, result)...)
 			s.want(1)
@@ -46,13 +48,15 @@ func TestFormAndButtonMeanWhatTheySay(t *testing.T) {
 }
 
 func TestAFormThatComesLaterOrIsGuardedByAScript(t *testing.T) {
+	t.Parallel()
 	for name, make := range map[string]string{
 		"later":       `document.body.innerHTML = document.body.innerHTML.replace("<form", "<form data-nebis")`,
 		"by a script": `nebis.guard(order)`,
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			s := newSite(t)
-			b := newTab(t, browser(t))
+			b := newWindow(t, browser(t))
 			b.do(visit(s.url + "/form?look=" + bare))
 			s.slow()
 			b.do(script(make), twice(s.arrived(1)), then(s.hurry), result)
@@ -66,6 +70,7 @@ func TestAFormThatComesLaterOrIsGuardedByAScript(t *testing.T) {
 }
 
 func TestFormsThatAreNotOursAreLeftAlone(t *testing.T) {
+	t.Parallel()
 	for name, change := range map[string]string{
 		"GET":                   `order.method = "get"`,
 		"dialog":                `order.method = "dialog"`,
@@ -75,8 +80,9 @@ func TestFormsThatAreNotOursAreLeftAlone(t *testing.T) {
 		"no data-nebis":         `delete order.dataset.nebis`,
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			s := newSite(t)
-			b := newTab(t, browser(t))
+			b := newWindow(t, browser(t))
 			b.do(visit(s.url + "/form?look=" + naive))
 			// The client comes last, as it would behind a page's own scripts.
 			b.do(script(`order.dataset.nebis = ""; `+change), load(moduleURL(s)))
@@ -97,6 +103,7 @@ func TestFormsThatAreNotOursAreLeftAlone(t *testing.T) {
 
 // Case 44.
 func TestARejectedFormGoesThroughWhenCorrected(t *testing.T) {
+	t.Parallel()
 	each(t, protected, func(t *testing.T, w way, s *site, b tab) {
 		b.do(fill(w, "none"), order)
 		if w == fetch {
@@ -111,6 +118,7 @@ func TestARejectedFormGoesThroughWhenCorrected(t *testing.T) {
 
 // Case 44: the answer to a rejected form need not be a form; Back is.
 func TestARejectedFormGoesThroughAfterBack(t *testing.T) {
+	t.Parallel()
 	each(t, forms, func(t *testing.T, w way, s *site, b tab) {
 		s.next(reply(422))
 		b.do(order, says("422"), back(), fill(w, "coffee"), order, result)

@@ -11,6 +11,7 @@ const (
 )
 
 func TestTheGuardIsOnWhileTheRequestIsUnderWay(t *testing.T) {
+	t.Parallel()
 	each(t, []way{guardedForm, ownForm}, func(t *testing.T, _ way, s *site, b tab) {
 		s.slow()
 		b.do(s.when(1, `const button = document.activeElement
@@ -24,6 +25,7 @@ func TestTheGuardIsOnWhileTheRequestIsUnderWay(t *testing.T) {
 }
 
 func TestTheGuardLetsGoAfterATimeAndTheKeyStays(t *testing.T) {
+	t.Parallel()
 	each(t, []way{guardedForm, ownForm}, func(t *testing.T, _ way, s *site, b tab) {
 		s.slow()
 		b.do(script(`order.dataset.nebisTimeout = 1`), s.when(1, fmt.Sprintf(`while (!(%s)) await new Promise(go => setTimeout(go))
@@ -34,11 +36,13 @@ func TestTheGuardLetsGoAfterATimeAndTheKeyStays(t *testing.T) {
 }
 
 func TestASubmitThatAValidationHasStoppedLeavesNoTrace(t *testing.T) {
+	t.Parallel()
 	for name, stop := range map[string]string{
 		"by a handler of the form":  `order.addEventListener("submit", event => event.preventDefault(), {once: true})`,
 		"by a handler of all forms": `document.addEventListener("submit", event => event.preventDefault(), {once: true, capture: true})`,
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			s, b := start(t, browser(t), guardedForm)
 			key := b.key()
 			b.do(script(stop), order)
@@ -53,6 +57,7 @@ func TestASubmitThatAValidationHasStoppedLeavesNoTrace(t *testing.T) {
 }
 
 func TestAHandlerThatAsksAndThenSubmitsIsHeard(t *testing.T) {
+	t.Parallel()
 	s, b := start(t, browser(t), guardedForm)
 	b.do(script(`order.addEventListener("submit", event => {
 		event.preventDefault()
@@ -63,6 +68,7 @@ func TestAHandlerThatAsksAndThenSubmitsIsHeard(t *testing.T) {
 }
 
 func TestTwoCopiesOfTheScriptDoNotBlockEachOther(t *testing.T) {
+	t.Parallel()
 	s, b := start(t, browser(t), guardedForm)
 	s.slow()
 	b.do(load(moduleURL(s)), twice(s.arrived(1)), then(s.hurry), result)

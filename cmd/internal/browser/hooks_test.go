@@ -59,7 +59,7 @@ func (h hook) start(t *testing.T) (*site, tab) {
 	t.Helper()
 	s := newSite(t)
 	s.hook = h
-	b := newTab(t, browser(t))
+	b := newWindow(t, browser(t))
 	b.do(visit(s.url+"/hook"), until("window.nebis && (window.htmx || window.Turbo)"))
 	return s, b
 }
@@ -69,6 +69,7 @@ func eachHTMX(t *testing.T, h hook, test func(t *testing.T, s *site, b tab)) {
 	t.Helper()
 	for _, name := range []string{htmx2, htmx4} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			h.Library = name
 			s, b := h.start(t)
 			test(t, s, b)
@@ -87,6 +88,7 @@ var (
 )
 
 func TestHTMXOrdersOnceAndThenAnew(t *testing.T) {
+	t.Parallel()
 	eachHTMX(t, besides, func(_ *testing.T, s *site, b tab) {
 		s.slow()
 		b.do(twice(s.arrived(1)), until(busy), then(s.hurry), answers("Order 1"), until(idle))
@@ -99,6 +101,7 @@ func TestHTMXOrdersOnceAndThenAnew(t *testing.T) {
 }
 
 func TestHTMXUnguardedOrdersTwice(t *testing.T) {
+	t.Parallel()
 	eachHTMX(t, unguarded, func(_ *testing.T, s *site, b tab) {
 		s.slow()
 		b.do(twice(s.arrived(1)), then(s.hurry), answers("Order 2"))
@@ -107,6 +110,7 @@ func TestHTMXUnguardedOrdersTwice(t *testing.T) {
 }
 
 func TestHTMXKeepsTheKeyWhileTheOutcomeIsOpen(t *testing.T) {
+	t.Parallel()
 	eachHTMX(t, besides, func(_ *testing.T, s *site, b tab) {
 		s.next(reply(503), open)
 		b.do(order, s.arrived(1), until(idle), order, s.arrived(2), until(idle))
@@ -120,6 +124,7 @@ func TestHTMXKeepsTheKeyWhileTheOutcomeIsOpen(t *testing.T) {
 }
 
 func TestHTMXRejectedGoesThroughWhenCorrected(t *testing.T) {
+	t.Parallel()
 	eachHTMX(t, besides, func(_ *testing.T, s *site, b tab) {
 		b.do(set("#order [name=item]", "none"), order, s.arrived(1), until(idle))
 		b.do(set("#order [name=item]", "tea"), order, answers("Order 1"))
@@ -129,6 +134,7 @@ func TestHTMXRejectedGoesThroughWhenCorrected(t *testing.T) {
 
 // A form that is replaced by its answer, on a page that was reloaded.
 func TestHTMXAFormThatIsReplacedHasAKeyOfItsOwn(t *testing.T) {
+	t.Parallel()
 	eachHTMX(t, itself, func(_ *testing.T, s *site, b tab) {
 		again := func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 			next.ServeHTTP(httptest.NewRecorder(), r)
@@ -145,6 +151,7 @@ func TestHTMXAFormThatIsReplacedHasAKeyOfItsOwn(t *testing.T) {
 }
 
 func TestTurbo(t *testing.T) {
+	t.Parallel()
 	h := hook{Library: turbo, Guard: `data-nebis method="post" action="/orders"`}
 	submit := script(`order.requestSubmit()`)
 	t.Run("orders once", func(t *testing.T) {

@@ -12,9 +12,10 @@ import (
 
 // Case 48.
 func TestA409IsWaitedFor(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	s.route = &nebishttp.Route{Wait: -1}
-	b := newTab(t, browser(t))
+	b := newWindow(t, browser(t))
 	s.slow()
 	// The first try is slow; the second finds it at work.
 	b.do(visit(s.url+"/form?look=app&timeout=50"), order, until("window.retried == 409"), then(s.hurry), result)
@@ -24,11 +25,12 @@ func TestA409IsWaitedFor(t *testing.T) {
 
 // Case 48: a person who is told to wait reloads the page.
 func TestA409PageLeadsToTheResult(t *testing.T) {
+	t.Parallel()
 	each(t, forms, func(t *testing.T, w way, s *site, b tab) {
 		s.route = &nebishttp.Route{Wait: -1}
 		s.slow()
 		if w.client() {
-			b.do(order, s.arrived(1), chromedp.Reload(), painted, order)
+			b.do(reloaded(order, s.arrived(1)), order)
 		} else {
 			b.do(twice(s.arrived(1)))
 		}
@@ -39,6 +41,7 @@ func TestA409PageLeadsToTheResult(t *testing.T) {
 
 // Case 48.
 func TestOfflineThenOnline(t *testing.T) {
+	t.Parallel()
 	each(t, protected, func(t *testing.T, w way, s *site, b tab) {
 		b.do(offline(true), order)
 		if w == fetch {
@@ -59,6 +62,7 @@ func TestOfflineThenOnline(t *testing.T) {
 // Case 48: nothing has answered, and it was done; not when the browser tried again
 // by itself either.
 func TestEveryAnswerIsLost(t *testing.T) {
+	t.Parallel()
 	each(t, all, func(t *testing.T, w way, s *site, b tab) {
 		s.meet(loseAnswer)
 		if w == fetch {
@@ -79,6 +83,7 @@ func TestEveryAnswerIsLost(t *testing.T) {
 // The browser sends a POST again by itself when a connection that it had used
 // before is closed: no script can see that, let alone prevent it.
 func TestAConnectionClosedWithoutAnAnswer(t *testing.T) {
+	t.Parallel()
 	each(t, all, func(t *testing.T, w way, s *site, b tab) {
 		s.next(loseAnswer)
 		b.do(order, result)
@@ -97,8 +102,10 @@ func TestAConnectionClosedWithoutAnAnswer(t *testing.T) {
 
 // Case 47.
 func TestPlainHTTP(t *testing.T) {
+	t.Parallel()
 	for _, w := range all {
 		t.Run(w.name, func(t *testing.T) {
+			t.Parallel()
 			s := newSite(t)
 			b := w.visit(t, browser(t), strings.Replace(s.url, "127.0.0.1", "shop.test", 1))
 			if !w.noScripts && b.eval("isSecureContext + typeof crypto.randomUUID") != "falseundefined" {
@@ -111,9 +118,11 @@ func TestPlainHTTP(t *testing.T) {
 
 // Case 47.
 func TestStorageForbidden(t *testing.T) {
+	t.Parallel()
 	forbidding := ownBrowser(t, map[string]any{"profile": map[string]any{"default_content_setting_values": map[string]any{"cookies": 2}}})
 	for _, w := range all {
 		t.Run(w.name, func(t *testing.T) {
+			t.Parallel()
 			s, b := start(t, forbidding, w)
 			if !w.noScripts {
 				if got := b.eval(`(() => { try { return typeof sessionStorage } catch (error) { return error.name } })()`); got != "SecurityError" {
@@ -139,8 +148,9 @@ func sendTwice(w way, s *site, b tab) {
 
 // Case 46.
 func TestAnotherOrigin(t *testing.T) {
+	t.Parallel()
 	api, s := newSite(t), newSite(t)
-	b := newTab(t, browser(t))
+	b := newWindow(t, browser(t))
 	api.next(reply(http.StatusServiceUnavailable, "Retry-After", "1"))
 	b.do(visit(s.url+"/form?look=app&api="+api.url), script(`addEventListener("pagehide", () => sessionStorage.note = said)`), order, result)
 	if got := b.eval("sessionStorage.note"); got != "created" {

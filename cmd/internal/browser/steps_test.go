@@ -85,6 +85,15 @@ var painted = until(`document.readyState == "complete" && performance.getEntries
 
 func visit(url string) step { return chromedp.Steps(chromedp.Navigate(url), painted) }
 
+// reloaded takes steps that leave the page, and then loads it again instead.
+func reloaded(steps ...step) step {
+	reload := chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+		_, err := cdp.Call(ctx, target, page.Reload, page.ReloadParams{})
+		return err
+	})
+	return chromedp.Steps(script(`window.left = 1`), chromedp.Steps(steps...), reload, until(`!window.left`), painted)
+}
+
 // back goes back to the form.
 func back() step {
 	leave := chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {

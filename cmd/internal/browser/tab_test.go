@@ -9,6 +9,7 @@ import (
 
 // Case 43: a page that is opened twice is two intents.
 func TestTwoTabsAreTwoOrders(t *testing.T) {
+	t.Parallel()
 	each(t, protected, func(t *testing.T, w way, s *site, b tab) {
 		other := w.visit(t, browser(t), s.url)
 		b.do(front, order, result)
@@ -19,6 +20,7 @@ func TestTwoTabsAreTwoOrders(t *testing.T) {
 }
 
 func TestTwoTabsOfABasketAreOneOrder(t *testing.T) {
+	t.Parallel()
 	each(t, []way{
 		{name: "form with the client", look: basket},
 		{name: "scripts off", look: basket, noScripts: true},
@@ -37,6 +39,7 @@ func TestTwoTabsOfABasketAreOneOrder(t *testing.T) {
 // A tab that is duplicated, or opened by the page, gets a copy of the session
 // storage: here while an order is under way.
 func TestADuplicatedTabHasAKeyOfItsOwn(t *testing.T) {
+	t.Parallel()
 	each(t, []way{guardedForm, ownForm, fetch}, func(t *testing.T, w way, s *site, b tab) {
 		s.slow()
 		other := b.opened(s.when(1, fmt.Sprintf(`open("/form?look=%s")`, w.look)), order)

@@ -46,7 +46,7 @@ func start(t *testing.T, browser context.Context, w way) (*site, tab) {
 
 func (w way) visit(t *testing.T, browser context.Context, base string) tab {
 	t.Helper()
-	b := newTab(t, browser)
+	b := newWindow(t, browser)
 	if w.noScripts {
 		b.do(noScripts)
 	}
@@ -59,6 +59,7 @@ func each(t *testing.T, ways []way, test func(t *testing.T, w way, s *site, b ta
 	t.Helper()
 	for _, w := range ways {
 		t.Run(w.name, func(t *testing.T) {
+			t.Parallel()
 			s, b := start(t, browser(t), w)
 			test(t, w, s, b)
 		})
