@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -168,10 +169,10 @@ func (b tab) key() string {
 	return b.eval(`document.querySelector("#order").elements.idempotency_key.value`)
 }
 
-// opened returns the tab that the page opens by itself while steps are taken.
-func (b tab) opened(steps ...step) tab {
+// opened returns the tab with a page of that site which opens while steps are taken.
+func (b tab) opened(site string, steps ...step) tab {
 	b.t.Helper()
-	found := chromedp.WaitNewTarget(b.ctx, func(*target.Info) bool { return true })
+	found := chromedp.WaitNewTarget(b.ctx, func(i *target.Info) bool { return strings.HasPrefix(i.URL, site) })
 	b.do(steps...)
 	select {
 	case id := <-found:

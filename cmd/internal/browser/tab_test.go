@@ -42,12 +42,26 @@ func TestADuplicatedTabHasAKeyOfItsOwn(t *testing.T) {
 	t.Parallel()
 	each(t, []way{guardedForm, ownForm, fetch}, func(t *testing.T, w way, s *site, b tab) {
 		s.slow()
-		other := b.opened(s.when(1, fmt.Sprintf(`open("/form?look=%s")`, w.look)), order)
+		other := b.opened(s.url, s.when(1, fmt.Sprintf(`open("/form?look=%s")`, w.look)), order)
 		other.do(front, painted)
 		// A browser may load a duplicated tab as it reloads one.
 		other.do(chromedp.Reload(), painted, order, s.arrived(2), then(s.hurry), result)
 		b.do(front, result)
 		s.want(2)
 		s.wantSent(2, 2)
+	})
+}
+
+// The same after a reload, which has the key out of the storage.
+func TestATabDuplicatedAfterAReloadHasAKeyOfItsOwn(t *testing.T) {
+	t.Parallel()
+	each(t, []way{guardedForm, ownForm, fetch}, func(_ *testing.T, w way, s *site, b tab) {
+		s.slow()
+		b.do(reloaded(order, s.arrived(1)))
+		other := b.opened(s.url, script(fmt.Sprintf(`void open("/form?look=%s")`, w.look)))
+		other.do(front, painted, chromedp.Reload(), painted, order, s.arrived(2))
+		b.do(front, order, s.arrived(3), then(s.hurry), result)
+		s.want(2)
+		s.wantSent(3, 2)
 	})
 }
