@@ -19,7 +19,7 @@ import (
 )
 
 // patience bounds what one call of do waits for. Only a test that fails uses it up.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // step is one action in the browser.
 type step = chromedp.Action[chromedp.Void]

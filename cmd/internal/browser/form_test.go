@@ -49,7 +49,7 @@ func TestFormAndButtonMeanWhatTheySay(t *testing.T) {
 
 func TestAFormThatComesLaterOrIsGuardedByAScript(t *testing.T) {
 	t.Parallel()
-	for name, make := range map[string]string{
+	for name, guard := range map[string]string{
 		"later":       `document.body.innerHTML = document.body.innerHTML.replace("<form", "<form data-nebis")`,
 		"by a script": `nebis.guard(order)`,
 	} {
@@ -59,7 +59,7 @@ func TestAFormThatComesLaterOrIsGuardedByAScript(t *testing.T) {
 			b := newWindow(t, browser(t))
 			b.do(visit(s.url + "/form?look=" + bare))
 			s.slow()
-			b.do(script(make), twice(s.arrived(1)), then(s.hurry), result)
+			b.do(script(guard), twice(s.arrived(1)), then(s.hurry), result)
 			s.want(1)
 			s.wantSent(1, 1)
 			if key := s.arrivals()[0].key; len(key) != 36 {

@@ -26,8 +26,8 @@ var formPage = template.Must(template.New("page").Parse(`<!doctype html>
 <script>addEventListener("pageshow", event => window.persisted = event.persisted)</script>
 {{if .App}}<script type="module">
 	import * as nebis from "{{.Module}}"
-	const form = document.querySelector("#order"), {dataset} = document.body, query = new URLSearchParams(location.search)
-	Object.assign(window, {nebis, tries: 0})
+	const form = document.querySelector("#order"), query = new URLSearchParams(location.search)
+	window.nebis = nebis
 	form.onsubmit = async event => {
 		event.preventDefault()
 		try {
