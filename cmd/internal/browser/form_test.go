@@ -72,9 +72,11 @@ func TestAFormThatComesLaterOrIsGuardedByAScript(t *testing.T) {
 func TestFormsThatAreNotOursAreLeftAlone(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]string{
-		"GET":                   `order.method = "get"`,
-		"dialog":                `order.method = "dialog"`,
-		"another host":          `order.action = "http://localhost:1/orders"`,
+		"GET":          `order.method = "get"`,
+		"dialog":       `order.method = "dialog"`,
+		"another host": `order.action = "http://localhost:1/orders"`,
+		"another host, and a field of that name": `order.action = "http://localhost:1/orders";
+			order.insertAdjacentHTML("beforeend", '<input type="hidden" name="action" disabled>')`,
 		"a button with GET":     `document.querySelector("#order button").formMethod = "get"`,
 		"a button to elsewhere": `document.querySelector("#order button").formAction = "http://localhost:1/orders"`,
 		"no data-nebis":         `delete order.dataset.nebis`,
