@@ -24,6 +24,18 @@ func TestTheGuardIsOnWhileTheRequestIsUnderWay(t *testing.T) {
 	})
 }
 
+func TestASecondSubmitReachesNoHandlerOfThePage(t *testing.T) {
+	t.Parallel()
+	each(t, []way{guardedForm, ownForm}, func(t *testing.T, _ way, s *site, b tab) {
+		s.slow()
+		b.do(script(`sessionStorage.note = ""; order.onsubmit = () => { sessionStorage.note += "heard " }`),
+			s.when(1, `order.requestSubmit(); await fetch("/hurry")`), order, result)
+		if got := b.eval("sessionStorage.note"); got != "heard " {
+			t.Errorf("the page has %s", got)
+		}
+	})
+}
+
 func TestTheGuardLetsGoAfterATimeAndTheKeyStays(t *testing.T) {
 	t.Parallel()
 	each(t, []way{guardedForm, ownForm}, func(t *testing.T, _ way, s *site, b tab) {

@@ -73,6 +73,16 @@ func TestTheSignalOfTheCaller(t *testing.T) {
 				await fetch("/hurry")
 				return first + " " + await again
 			})()`, want: "AbortError replayed"},
+		"given up and called again in one breath": {slow: true, sent: 2, keys: 1, orders: 1,
+			js: `(async () => {
+				const gone = told(send("tea", {signal: stop.signal}))
+				await fetch("/arrived/1")
+				stop.abort()
+				const again = told(send("tea"))
+				await fetch("/arrived/2")
+				await fetch("/hurry")
+				return await gone + " " + await again
+			})()`, want: "AbortError replayed"},
 		"ends a wait": {meet: []fault{reply(503, "Retry-After", "60")}, sent: 1, keys: 1,
 			js: `told(send("tea", waits))`, want: "AbortError"},
 	})
