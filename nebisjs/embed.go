@@ -1,6 +1,6 @@
 // Package nebisjs is the browser side of Nebis: one key per intent, from the first
-// click to the result page. It is not ready for use: most of its behaviour in a
-// browser has not been tested yet. nebis.d.ts says what it does.
+// click to the result page. Use it only on routes that are protected, since it sends
+// POSTs again. nebis.d.ts says what it does.
 //
 //	mux.Handle("GET /nebis/", nebisjs.Handler())
 //	… nebisjs.Script("/nebis/") in the page's head, data-nebis on the form …

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"regexp"
 	"strings"
 	"testing"
@@ -110,5 +111,17 @@ func TestThePackageNamesItsTypesFirst(t *testing.T) {
 		if _, err := os.Stat(f); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// TypeScript is not among what make test installs: npm install -g typescript.
+func TestTheTypesFit(t *testing.T) {
+	tsc, err := exec.LookPath("tsc")
+	if err != nil {
+		t.Skipf("skipped: %v", err)
+	}
+	out, err := exec.Command(tsc, "--noEmit", "--strict", "--lib", "es2022,dom", "--module", "nodenext", "testdata/use.ts").CombinedOutput()
+	if err != nil {
+		t.Errorf("%v: %s", err, out)
 	}
 }

@@ -1,8 +1,6 @@
 // window.nebis, for pages without modules. Made from nebis.js by
 // go run ./cmd/internal/minify
 {
-	let FIELD = 'idempotency_key'
-
 	// A server that renders pages may import this as well.
 	let listen = globalThis.addEventListener || (() => {})
 
@@ -35,7 +33,7 @@
 	// compares too; it is stored, so it must not be the contents themselves.
 	let fingerprint = (body, url) => {
 		let hash = 0
-		for (let char of [url, body?.size, body?.append ? new URLSearchParams(body) : body].join()) hash = (hash * 31 + char.charCodeAt()) % 1e13
+		for (let char of [url, body?.size, body?.append ? new URLSearchParams(body) : body] + '') hash = (hash * 31 + char.charCodeAt()) % 1e13
 		return hash
 	}
 
@@ -67,7 +65,7 @@
 			try {
 				response = await Promise.race([
 					fetch(url, {method: 'POST', ...init, headers}),
-					new Promise((_, late) => setTimeout(late, timeout, Error('nebis: no answer'))),
+					new Promise((_, late) => setTimeout(late, timeout, Error('nebis: timeout'))),
 				])
 				let after = response.headers.get('Retry-After')
 				if (!/^(409,.|42[59]|50[234])/.test([response.status, after])) return response
@@ -80,12 +78,16 @@
 				if (!navigator.onLine) wait = 0
 			}
 			let left = end - Date.now()
-			if ((wait ||= left) > left || left < 0) return response || Promise.reject(error)
-			onretry?.({wait, response})
+			if ((wait ||= left) > left || left < 0) {
+				if (response) return response
+				throw error
+			}
 			await new Promise(go => {
 				setTimeout(go, wait)
 				listen('online', go)
 				signal?.addEventListener('abort', go)
+				// Last, as it may abort.
+				onretry?.({wait, response})
 			})
 		}
 	}
@@ -105,8 +107,8 @@
 		async fetch(url, init = {}) {
 			let print = fingerprint(init.body, url)
 			let record = open[name]
-			if (record && record._print != print) {
-				if (record._tries) throw new DOMException(name + ' is open', 'OpenError')
+			if (record?._print != print) {
+				if (record?._tries) throw new DOMException(name + ' is open', 'OpenError')
 				record = 0
 			}
 			// Out of storage, or given up, there is no answer to share.
@@ -142,10 +144,10 @@
 	// _busy, _timer, _print, _done}. After a reload, or Back to a page that was not kept,
 	// the key is the one that may have been sent: loading a page says nothing of that.
 	let prepare = form => {
-		let state = form.nebis, input = form.elements[FIELD]
+		let state = form.nebis, input = form.elements.idempotency_key
 		// Without autocomplete="off" Firefox puts the old key back on reload.
-		if (!input) form.append(input = Object.assign(document.createElement('input'), {type: 'hidden', name: FIELD, autocomplete: 'off'}))
-		if (!input.value) input.value = input.dataset.nebisRenew = newKey()
+		if (!input) form.append(input = Object.assign(document.createElement('input'), {type: 'hidden', name: 'idempotency_key', autocomplete: 'off'}))
+		input.value ||= input.dataset.nebisRenew = newKey()
 		if (!state) {
 			let {type} = performance.getEntriesByType('navigation')[0]
 			let name = location.pathname + (form.getAttribute('id') ?? form.getAttribute('action'))
@@ -163,9 +165,9 @@
 		let state = form?.nebis
 		if (!state) return
 		form.setAttribute('aria-busy', state._busy = true)
-		open[state._name] = {key: state._input.value}
 		state._done = 0
 		state._timer = setTimeout(letGo, form.dataset.nebisTimeout || 3e4, form)
+		open[state._name] = {key: state._input.value}
 	}
 
 	// letGo ends that, with the verdict if there is one.
@@ -176,7 +178,7 @@
 		clearTimeout(state._timer)
 		state._busy = 0
 		if (done) renew(state._input)
-		if (done >= 0) delete open[state._name], state._done = 1
+		if (done >= 0) state._done = delete open[state._name]
 	}
 
 	// First of all listeners, so that a second submit reaches none of them.
@@ -208,12 +210,14 @@
 	})
 
 	// htmx 1 and 2 spell their events in one way, htmx 4 in another. After a redirect
-	// the form may come back out of Turbo's cache, so it keeps its key.
+	// the form keeps its key: Turbo has not shown the other page yet.
 	for (let name of 'htmx:beforeRequest htmx:before:request turbo:submit-start htmx:afterRequest htmx:finally:request turbo:submit-end'.split(' ')) {
-		listen(name, ({target, detail: {successful, ctx, fetchResponse}}) => {
-			let form = target.closest?.('form'), response = (ctx || fetchResponse)?.response
+		listen(name, ({target, detail}) => {
+			// Taken down before, as the answer may have taken the form's place.
+			let form = (detail.ctx || detail).nebis ||= target.closest?.('form')
+			let response = (detail.ctx || detail.fetchResponse)?.response
 			if (/bef|-st/.test(name)) hold(form)
-			else letGo(form, successful || response && (response.redirected ? 0 : verdict(response)))
+			else letGo(form, detail.successful || response && !response.redirected && verdict(response))
 		})
 	}
 
