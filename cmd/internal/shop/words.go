@@ -35,7 +35,7 @@ var texts = map[string]text{
 	"last-cup_about": {"There is one. Two people cannot both have it.", "只此一只，不会卖给两个人。"},
 
 	// The two forms.
-	"order_lead":     {"The same form, three times. Double-click each button, and see where you end.", "同一张表单，摆了三份。每份都双击一次按钮，看看结果有什么不同。"},
+	"order_lead":     {"The same form, three times. Double-click each button and compare.", "同一张表单，摆了三份。每份都双击一次按钮，看看结果有什么不同。"},
 	"twofold":        {"Nebis in page and server", "页面和服务器都有 Nebis"},
 	"twofold_about":  {"The client in the page holds the second click back. Without JavaScript this form is the next one.", "页面里的脚本拦下第二次点击。浏览器关掉 JavaScript，它就和下一张表单一样。"},
 	"alone":          {"Nebis in the server alone", "只有服务器有 Nebis"},
@@ -133,8 +133,8 @@ var texts = map[string]text{
 	"free_update_say": {"Marking an order as picked up, on its page, changes it only while it is waiting. Sent twice, the second time does nothing.", "在订单页点“标为已取货”，只有还没取的订单才会改。发两次，第二次什么也不做。"},
 
 	// What the client in the page does.
-	"client_title":             {"One wish, one key.", "一个心愿，一个键。"},
-	"client_lead":              {"Lines break, servers are slow, people click twice. This page orders by script, and the client sees to it that one wish stays one order. Press a button on one side; read what happens on the other.", "网络会断，服务器会慢，人会点两次。本页用脚本下单，由 Nebis 的页面脚本保证一个心愿只成一单。按一个按钮，再看旁边记下了什么。"},
+	"client_title":             {"One intent, one key.", "一单一键。"},
+	"client_lead":              {"Lines break, servers are slow, people click twice. This page orders by script, and the client sees to it that one intent stays one order. Press a button on one side; read what happens on the other.", "网络会断，服务器会慢，人会点两次。本页用脚本下单，由 Nebis 的页面脚本保证：想下一单，就只成一单。按一个按钮，再看旁边记下了什么。"},
 	"client_noscript":          {"This page needs JavaScript. The forms do without it.", "本页需要 JavaScript；下单的表单没有它也行。"},
 	"client_you":               {"What you do", "你来操作"},
 	"client_qty":               {"How much tea", "要几份绿茶"},

@@ -65,6 +65,7 @@ async function end(answer, click) {
   const { id } = await answer.json();
   place('result').href = '/orders/' + id;
   place('after').hidden = false;
+  place('after').scrollIntoView({ block: 'nearest' });
 }
 
 // ask is for the person: one order is open, and this is another.
