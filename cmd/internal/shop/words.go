@@ -164,6 +164,7 @@ var texts = map[string]text{
 	"client_js_offline":        {"No network. It goes on as soon as there is one.", "没有网络。网络一恢复就继续。"},
 	"client_js_told":           {"The shop answered %s (%s). Again in %s s, with the same key.", "铺子返回 %s（%s）。%s 秒后用同一个键再试。"},
 	"client_js_shared":         {"Click %s sent nothing. It got a copy of the same answer.", "第 %s 次点击没有发请求，拿到的是同一个结果。"},
+	"client_js_former":         {"The order before it has its answer, too: %s.", "前面那一单也有了结果：返回 %s。"},
 	"client_js_nothing":        {"Nobody has answered. The order is open: look among the orders, or press the same button again. Do not order it anew.", "始终没有响应，这一单结果未定。请查看订单，或再按一次同一个按钮；不要另下一单。"},
 	"client_js_is_created":     {"Answer %s, created: ordered, just now. The key is done with.", "返回 %s，created：刚刚下单成功。键用完了。"},
 	"client_js_is_replayed":    {"Answer %s, replayed: an earlier try had ordered it, and this is its result. One order.", "返回 %s，replayed：前面某次已经下了单，这是它的结果。只有一单。"},

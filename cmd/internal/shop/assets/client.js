@@ -12,18 +12,23 @@ let tries = 0;
 async function press(button) {
   const { url, delay, timeout } = button.dataset;
   const body = JSON.stringify({ item: 'tea', qty: Number(place('qty').value), delay_ms: Number(delay) });
+  let story; // the key of this one
   const sent = order.fetch(url, {
     headers: { 'Content-Type': 'application/json' },
     body,
     timeout: Number(timeout) || undefined,
-    onretry: again,
+    onretry: retry => { if (story === key) again(retry); },
   });
   if (order.key !== key) begin();
   else if (!waiting && request === url + body) repeat();
   request ||= url + body;
   waiting++;
+  story = key;
+  const click = ++clicks;
   try {
-    await end(await sent, ++clicks);
+    const answer = await sent;
+    if (story === key) await end(answer, click);
+    else tell('former', answer.status); // the person wanted both
   } catch (error) {
     if (error.name === 'OpenError') ask(button);
     else fail();
