@@ -52,6 +52,7 @@ var pageTemplate = template.Must(template.New("page").Parse(`<!doctype html>
 <html lang="{{.Lang}}">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
 <title>{{.Title}}</title>
 <style>body{font:1.1em/1.6 system-ui,sans-serif;max-width:34em;margin:15vh auto;padding:0 1em}h1{font-size:1.5em}button{font:inherit;padding:.3em 1em}</style>
 <h1>{{.Title}}</h1>

@@ -78,7 +78,7 @@ func (s *Shop) placeBasket(w http.ResponseWriter, r *http.Request, tx *sql.Tx) e
 	if err != nil {
 		return err
 	}
-	o, err := s.place(r.Context(), tx, visitorOf(r), wish{item: basketItem, qty: qty}, true)
+	o, err := s.place(r.Context(), tx, visitorOf(r), wish{item: basketItem, qty: qty}, sentBy(r))
 	if err != nil {
 		return err
 	}

@@ -14,12 +14,22 @@ func TestBrowser(t *testing.T) {
 		test func(tab)
 	}{
 		{"a double click on the protected form is one order", doubleClickGuarded},
+		{"with the client a double click is sent once", doubleClickClient},
 		{"a double click without protection is two orders", doubleClickNaive},
 		{"Enter twice is one order", enterTwice},
 		{"two handlers that submit one form are one order", submitTwice},
 		{"Back and submit again shows the first result", backAndSubmit},
 		{"Back, edit and submit is a clear answer", backEditAndSubmit},
+		{"with the client, Back, edit and submit is a new order", backEditClient},
 		{"without scripts a double click is one order", doubleClickNoScripts},
+		{"without scripts the client's form is as the other", doubleClickClientNoScripts},
+		{"the client's page tells what became of an order", clientOrders},
+		{"five clicks on the client's page are one request", clientShares},
+		{"the client waits where it is told to, and keeps its key", clientWaits},
+		{"the client tries again when answers are lost", clientLoses},
+		{"after a reload in mid-request the client has its key still", clientReloads},
+		{"another order while one is open is a question", clientAsks},
+		{"the client goes on when the network is back", clientOffline},
 		{"a refused form can be corrected", correctForm},
 		{"an edited form leads to the first result and can be ordered as well", orderAsWell},
 		{"two tabs of one basket are one order", twoTabsOfABasket},
@@ -31,6 +41,31 @@ func TestBrowser(t *testing.T) {
 
 func doubleClickGuarded(v tab) {
 	v.do(v.doubleClick("#guarded button"), result("Sent twice. Happened once."))
+	v.wantOrders(1)
+}
+
+func doubleClickClient(v tab) {
+	v.do(v.doubleClick("#client button"), result("Ordered."))
+	v.wantOrders(1)
+	v.wantSent(1)
+}
+
+// wantSent is how many requests to the protected form the shop has got.
+func (v tab) wantSent(n int) {
+	v.t.Helper()
+	if got := v.shop.tally.now().Guarded; got != n {
+		v.t.Errorf("the shop was sent %d requests, wanted %d", got, n)
+	}
+}
+
+func backEditClient(v tab) {
+	v.do(set("#client-delay", "0"), click("#client button"), result("Ordered."),
+		back(), set("#client-qty", "2"), click("#client button"), until(`location.pathname == "/orders/2"`))
+	v.wantOrders(2)
+}
+
+func doubleClickClientNoScripts(v tab) {
+	v.do(noScripts, chromedp.Reload(), painted, v.doubleClick("#client button"), result("Sent twice. Happened once."))
 	v.wantOrders(1)
 }
 

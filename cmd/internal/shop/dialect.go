@@ -41,7 +41,7 @@ var mySQL = dialect{
 			qty     INT NOT NULL,
 			points  INT NOT NULL,
 			status  VARBINARY(16) NOT NULL DEFAULT 'accepted',
-			guarded INT NOT NULL COMMENT '0: the form without protection',
+			guarded INT NOT NULL COMMENT '0: the form without protection, 2: without a key',
 			made_ms BIGINT NOT NULL COMMENT 'milliseconds since 1970'
 		) ENGINE=InnoDB`,
 		`CREATE TABLE IF NOT EXISTS nebis_demo_points (
@@ -78,7 +78,7 @@ var postgres = dialect{
 			qty     INT NOT NULL,
 			points  INT NOT NULL,
 			status  TEXT NOT NULL DEFAULT 'accepted',
-			guarded INT NOT NULL, -- 0: the form without protection
+			guarded INT NOT NULL, -- 0: the form without protection, 2: without a key
 			made_ms BIGINT NOT NULL -- milliseconds since 1970
 		);
 		CREATE TABLE IF NOT EXISTS nebis_demo_points (
@@ -114,7 +114,7 @@ var sqlite = dialect{
 			qty     INTEGER NOT NULL,
 			points  INTEGER NOT NULL,
 			status  TEXT NOT NULL DEFAULT 'accepted',
-			guarded INTEGER NOT NULL, -- 0: the form without protection
+			guarded INTEGER NOT NULL, -- 0: the form without protection, 2: without a key
 			made_ms INTEGER NOT NULL -- milliseconds since 1970
 		)`,
 		`CREATE TABLE IF NOT EXISTS nebis_demo_points (

@@ -8,10 +8,11 @@ import (
 	"github.com/nebis-dev/nebis/nebishttp"
 )
 
-// form is one of the two order forms.
+// form is one of the three order forms.
 type form struct {
 	view
 	ID, Action string
+	Client     bool          // the script in the page looks after it as well
 	Field      template.HTML // the hidden key; empty on the unprotected form
 	Key        string        // the same, to be looked at
 	Problem    string        // what to correct
@@ -24,41 +25,50 @@ type filled struct{ Item, Qty, Delay, Fail string }
 func (f form) Delays() []string { return []string{"0", "1500", "5000"} }
 func (f form) Fails() []string  { return []string{"", "error", "panic", "500"} }
 
-// twoForms is the page on which they stand side by side.
-type twoForms struct {
-	Item           string
-	Guarded, Naive form
+// forms is the page on which they stand side by side.
+type forms struct {
+	Item                   string
+	Client, Guarded, Naive form
 }
 
-// orderPage shows both forms, slow enough to be double-clicked.
+// IDs of the forms, which send them along.
+const (
+	clientForm  = "client"
+	guardedForm = "guarded"
+	naiveForm   = "naive"
+)
+
+// orderPage shows the forms, slow enough to be double-clicked.
 func (s *Shop) orderPage(w http.ResponseWriter, r *http.Request) error {
 	item := r.PathValue("code")
 	if !known(item) {
 		return errNoOrder
 	}
-	page := s.twoForms(w, r, item, nebishttp.NewKey())
+	page := s.forms(w, r, item, nebishttp.NewKey())
 	s.showForms(w, r, http.StatusOK, page)
 	return nil
 }
 
-// twoForms are both forms as they are first shown.
-func (s *Shop) twoForms(w http.ResponseWriter, r *http.Request, item, key string) *twoForms {
+// forms are all three as they are first shown.
+func (s *Shop) forms(w http.ResponseWriter, r *http.Request, item, key string) *forms {
 	v, first := s.view(r, ""), filled{Item: item, Qty: "1", Delay: "1500"}
-	return &twoForms{
+	return &forms{
 		Item:    item,
-		Guarded: form{view: v, ID: "guarded", Action: "/orders", Field: nebishttp.FieldKey(w, r, key), Key: key, Data: first},
-		Naive:   form{view: v, ID: "naive", Action: "/naive/orders", Data: first},
+		Client:  form{view: v, ID: clientForm, Action: "/orders", Client: true, Field: nebishttp.Field(w, r), Data: first},
+		Guarded: form{view: v, ID: guardedForm, Action: "/orders", Field: nebishttp.FieldKey(w, r, key), Key: key, Data: first},
+		Naive:   form{view: v, ID: naiveForm, Action: "/naive/orders", Data: first},
 	}
 }
 
-func (s *Shop) showForms(w http.ResponseWriter, r *http.Request, status int, page *twoForms) {
+func (s *Shop) showForms(w http.ResponseWriter, r *http.Request, status int, page *forms) {
 	v := s.view(r, say(langOf(r), page.Item))
 	v.Nav, v.Path, v.Data = "goods", "/goods/"+page.Item, page
 	s.render(w, status, "order", v)
 }
 
-// formAgain shows the forms again after a mistake in one of them. The protected
-// one has its key still: nothing has happened under it.
+// formAgain shows the forms again after a mistake in one of them. One of the
+// protected has its key still, for nothing has happened under it; the other has a
+// new one, which is as good.
 func (s *Shop) formAgain(w http.ResponseWriter, r *http.Request, guarded bool, err *inputError) {
 	lang, item := langOf(r), r.PostFormValue("item")
 	if !known(item) {
@@ -69,9 +79,12 @@ func (s *Shop) formAgain(w http.ResponseWriter, r *http.Request, guarded bool, e
 	if mine, bad := nebishttp.KeyOf(r); guarded && bad == nil && mine != "" {
 		key = mine
 	}
-	page := s.twoForms(w, r, item, key)
+	page := s.forms(w, r, item, key)
 	back, free := &page.Naive, "still_nothing"
-	if guarded {
+	switch {
+	case guarded && r.PostFormValue("form") == clientForm:
+		back = &page.Client
+	case guarded:
 		back, free = &page.Guarded, "still_free"
 	}
 	back.Data = filled{item, r.PostFormValue("qty"), r.PostFormValue("delay_ms"), r.PostFormValue("fail")}

@@ -32,19 +32,22 @@ func newOnce(again time.Duration) *once {
 	)}
 }
 
-func (o *once) add(visitor string) {
-	if _, known := o.seen.GetOrSet(visitor, true); !known {
+// add counts a visitor and tells whether it is the first time.
+func (o *once) add(visitor string) bool {
+	_, known := o.seen.GetOrSet(visitor, true)
+	if !known {
 		o.n.Add(1)
 	}
+	return !known
 }
 
 // free is the page of what needs no key.
-type free struct{ Likes, Views int64 }
+type free struct{ Likes, Views int }
 
 func (s *Shop) freePage(w http.ResponseWriter, r *http.Request) error {
 	s.views.add(visitorOf(r))
 	v := s.view(r, say(langOf(r), "free_title"))
-	v.Nav, v.Data = "free", free{s.likes.n.Load(), s.views.n.Load()}
+	v.Nav, v.Data = "free", free{int(s.likes.n.Load()), int(s.views.n.Load())}
 	s.render(w, http.StatusOK, "free", v)
 	return nil
 }

@@ -36,16 +36,16 @@ func (s *Shop) newest(ctx context.Context, limit int) ([]record, error) {
 const twinWindow = 10 * time.Second
 
 // twins reads the orders that look like r sent again: the same visitor, goods and
-// quantity, moments apart, without protection. r itself is among them.
+// quantity, moments apart, without a key. r itself is among them.
 func (s *Shop) twins(ctx context.Context, r record) ([]record, error) {
 	at := r.Made.UnixMilli()
-	return s.records(ctx, `WHERE guarded = 0 AND visitor = ? AND item = ? AND qty = ? AND made_ms BETWEEN ? AND ? ORDER BY id`,
-		r.Visitor, r.Item, r.Qty, at-twinWindow.Milliseconds(), at+twinWindow.Milliseconds())
+	return s.records(ctx, `WHERE guarded = ? AND visitor = ? AND item = ? AND qty = ? AND made_ms BETWEEN ? AND ? ORDER BY id`,
+		int(r.Sent), r.Visitor, r.Item, r.Qty, at-twinWindow.Milliseconds(), at+twinWindow.Milliseconds())
 }
 
 // isTwin tells whether two orders are twins, as the query of twins does.
 func isTwin(a, b record) bool {
-	return !a.Guarded && !b.Guarded && a.Visitor == b.Visitor && a.Item == b.Item && a.Qty == b.Qty &&
+	return a.Sent == b.Sent && !a.Guarded() && a.Visitor == b.Visitor && a.Item == b.Item && a.Qty == b.Qty &&
 		a.Made.Sub(b.Made).Abs() <= twinWindow
 }
 
@@ -58,12 +58,11 @@ func (s *Shop) records(ctx context.Context, where string, args ...any) ([]record
 	list := []record{}
 	for rows.Next() {
 		var r record
-		var guarded int
 		var ms int64
-		if err := rows.Scan(&r.ID, &r.Item, &r.Qty, &r.Points, &r.Status, &r.Visitor, &guarded, &ms); err != nil {
+		if err := rows.Scan(&r.ID, &r.Item, &r.Qty, &r.Points, &r.Status, &r.Visitor, &r.Sent, &ms); err != nil {
 			return nil, err
 		}
-		r.Guarded, r.Made = guarded != 0, time.UnixMilli(ms)
+		r.Made = time.UnixMilli(ms)
 		list = append(list, r)
 	}
 	return list, rows.Err()

@@ -16,13 +16,26 @@ type order struct {
 	Status string `json:"status"`
 }
 
+// sent is how an order came. The numbers are in the database.
+type sent int
+
+const (
+	unprotected sent = 0
+	keyed       sent = 1
+	keyless     sent = 2 // to the protected handler, but without a key
+)
+
 // record is one order as the pages show it.
 type record struct {
 	order
 	Visitor string
-	Guarded bool
+	Sent    sent
 	Made    time.Time
 }
+
+// Guarded and Keyless tell how it came: neither is the form without protection.
+func (r record) Guarded() bool { return r.Sent == keyed }
+func (r record) Keyless() bool { return r.Sent == keyless }
 
 // errSoldOut: there are fewer pieces than the order wants.
 var errSoldOut = errors.New("shop: sold out")
@@ -34,7 +47,7 @@ var errOnPurpose = errors.New("shop: failed on purpose, after the order was writ
 // points, all in tx. It knows nothing of keys and duplicates. The slow part comes
 // first, so that a slow order holds no stock meanwhile; what the visitor asked to
 // go wrong comes last, when there is something to take back.
-func (s *Shop) place(ctx context.Context, tx *sql.Tx, visitor string, w wish, guarded bool) (order, error) {
+func (s *Shop) place(ctx context.Context, tx *sql.Tx, visitor string, w wish, how sent) (order, error) {
 	if err := pause(ctx, w.delay); err != nil {
 		return order{}, err
 	}
@@ -42,7 +55,7 @@ func (s *Shop) place(ctx context.Context, tx *sql.Tx, visitor string, w wish, gu
 	if err := s.takeStock(ctx, tx, o); err != nil {
 		return order{}, err
 	}
-	id, err := s.insertOrder(ctx, tx, o, visitor, guarded)
+	id, err := s.insertOrder(ctx, tx, o, visitor, how)
 	if err != nil {
 		return order{}, err
 	}
@@ -76,13 +89,9 @@ func (s *Shop) takeStock(ctx context.Context, tx *sql.Tx, o order) error {
 	return nil
 }
 
-func (s *Shop) insertOrder(ctx context.Context, tx *sql.Tx, o order, visitor string, guarded bool) (id int64, err error) {
+func (s *Shop) insertOrder(ctx context.Context, tx *sql.Tx, o order, visitor string, how sent) (id int64, err error) {
 	query := s.sql.q(`INSERT INTO nebis_demo_orders (visitor, item, qty, points, status, guarded, made_ms) VALUES (?, ?, ?, ?, ?, ?, ?)`)
-	flag := 0
-	if guarded {
-		flag = 1
-	}
-	args := []any{visitor, o.Item, o.Qty, o.Points, o.Status, flag, time.Now().UnixMilli()}
+	args := []any{visitor, o.Item, o.Qty, o.Points, o.Status, int(how), time.Now().UnixMilli()}
 	if s.sql.returning {
 		return id, tx.QueryRowContext(ctx, query+" RETURNING id", args...).Scan(&id)
 	}

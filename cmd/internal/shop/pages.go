@@ -78,13 +78,13 @@ func (s *Shop) placedPage(w http.ResponseWriter, r *http.Request) error {
 	}
 	data := placed{record: rec, Orders: []record{rec}}
 	lang := langOf(r)
-	if rec.Guarded {
+	if rec.Guarded() {
 		data.tellGuarded(lang, s.tally.answers(id))
 	} else {
 		if data.Orders, err = s.twins(r.Context(), rec); err != nil {
 			return err
 		}
-		data.tellNaive(lang)
+		data.tellTwins(lang)
 	}
 	v := s.view(r, data.Headline)
 	data.Mine = rec.Visitor == visitorOf(r)
@@ -107,13 +107,18 @@ func (p *placed) tellGuarded(lang string, answers []string) {
 	p.Headline, p.Story = say(lang, "sent_once", times(lang, len(answers))), say(lang, "same_key")
 }
 
-func (p *placed) tellNaive(lang string) {
+// tellTwins tells of an order that had no key: each request is an order of its own.
+func (p *placed) tellTwins(lang string) {
+	one, many := "naive_one", "naive_twins"
+	if p.Keyless() {
+		one, many = "keyless_one", "keyless_twins"
+	}
 	n := len(p.Orders)
 	if !p.Twins() {
-		p.Headline, p.Story = say(lang, "ordered"), say(lang, "naive_one")
+		p.Headline, p.Story = say(lang, "ordered"), say(lang, one)
 		return
 	}
-	p.Headline, p.Story = say(lang, "sent_n", times(lang, n), times(lang, n)), say(lang, "naive_twins")
+	p.Headline, p.Story = say(lang, "sent_n", times(lang, n), times(lang, n)), say(lang, many)
 }
 
 // listed is one order in the list.

@@ -30,11 +30,14 @@ func TestPictures(t *testing.T) {
 	}
 	b := browser(t, "en")
 	for _, l := range []look{
-		{"en", "en", "light", 1000},
-		{"zh", "zh", "light", 1000},
-		{"en-dark", "en", "dark", 1000},
-		{"zh-phone", "zh", "dark", 390},
+		{"en", "en", "light", 1280},
+		{"zh", "zh", "light", 1280},
+		{"en-dark", "en", "dark", 1280},
+		{"zh-dark", "zh", "dark", 1280},
 		{"en-phone", "en", "light", 390},
+		{"zh-phone", "zh", "light", 390},
+		{"en-phone-dark", "en", "dark", 390},
+		{"zh-phone-dark", "zh", "dark", 390},
 	} {
 		t.Run(l.name, func(t *testing.T) { photograph(visit(t, b), l) })
 	}
@@ -64,6 +67,16 @@ func photograph(v tab, l look) {
 	v.take(l, "mismatch")
 	v.do(open(v.base + "/free"))
 	v.take(l, "free")
+	v.do(open(v.base+"/client"), click("#hasty"), is("outcome", "replayed"))
+	v.take(l, "client")
+	v.do(v.arrives(click("#slow")), set("#qty", "2"), click("#slow"), until(`!document.querySelector("#ask").hidden`))
+	v.take(l, "ask")
+	v.do(open(v.base+"/goods/tea"), set("#guarded-delay", "0"), set("#guarded-fail", "error"), click("#guarded button"), shown("^/orders$", say(langName(l.lang), "fail_title")))
+	v.take(l, "failed")
+	v.do(open(v.base+"/goods/tea"), script(`document.querySelector("#guarded").elements.idempotency_key.remove()`), set("#guarded-delay", "0"), click("#guarded button"), result(""))
+	v.take(l, "keyless")
+	v.do(open(v.base + "/orders/999"))
+	v.take(l, "none")
 }
 
 func langName(short string) string {

@@ -23,7 +23,7 @@ func (s *Shop) placeForm(w http.ResponseWriter, r *http.Request, tx *sql.Tx) err
 		s.formAgain(w, r, true, input) // a 400: rolled back, the key stays free
 		return nil
 	}
-	o, err := s.place(r.Context(), tx, visitorOf(r), wish, true)
+	o, err := s.place(r.Context(), tx, visitorOf(r), wish, sentBy(r))
 	switch {
 	case errors.Is(err, errSoldOut):
 		nebishttp.Keep(w) // a result like any other: whoever asks again gets it again
@@ -39,6 +39,14 @@ func (s *Shop) placeForm(w http.ResponseWriter, r *http.Request, tx *sql.Tx) err
 	return nil
 }
 
+// sentBy tells whether a request to a protected handler has a key.
+func sentBy(r *http.Request) sent {
+	if key, err := nebishttp.KeyOf(r); err == nil && key != "" {
+		return keyed
+	}
+	return keyless
+}
+
 // placeAPI is the same for programs.
 func (s *Shop) placeAPI(w http.ResponseWriter, r *http.Request, tx *sql.Tx) error {
 	wish, err := readWish(r)
@@ -46,7 +54,7 @@ func (s *Shop) placeAPI(w http.ResponseWriter, r *http.Request, tx *sql.Tx) erro
 		badRequest(w, input)
 		return nil
 	}
-	o, err := s.place(r.Context(), tx, visitorOf(r), wish, true)
+	o, err := s.place(r.Context(), tx, visitorOf(r), wish, sentBy(r))
 	switch {
 	case errors.Is(err, errSoldOut):
 		nebishttp.Keep(w)
@@ -94,7 +102,7 @@ func (s *Shop) orderNaively(ctx context.Context, visitor string, wish wish) (o o
 		return o, err
 	}
 	defer tx.Rollback()
-	if o, err = s.place(ctx, tx, visitor, wish, false); err != nil {
+	if o, err = s.place(ctx, tx, visitor, wish, unprotected); err != nil {
 		return o, err
 	}
 	if wish.fail == "500" {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/nebis-dev/nebis"
 	"github.com/nebis-dev/nebis/nebishttp"
+	"github.com/nebis-dev/nebis/nebisjs"
 )
 
 // keyTable is Nebis's table. All tables of the demo begin with nebis_demo_, so
@@ -36,6 +37,7 @@ type Shop struct {
 
 	sessions     *scs.SessionManager
 	likes, views *once
+	lost         *once // answers, by key
 }
 
 // New makes the shop. It does not touch the database: Migrate does.
@@ -53,7 +55,7 @@ func New(db *sql.DB, d nebis.Dialect, log *slog.Logger) (*Shop, error) {
 		return nil, err
 	}
 	s := &Shop{db: db, sql: own, store: store, pages: pages, log: log,
-		sessions: newSessions(), likes: newOnce(24 * time.Hour), views: newOnce(30 * time.Minute)}
+		sessions: newSessions(), likes: newOnce(24 * time.Hour), views: newOnce(30 * time.Minute), lost: newOnce(time.Hour)}
 	s.guard = nebishttp.New(store, ownerOf, &nebishttp.Options{Error: s.failed, Problem: s.answer, Logger: log})
 	return s, nil
 }
@@ -85,6 +87,11 @@ func (s *Shop) Handler() http.Handler {
 	mux.Handle("POST /orders", s.counted(true, s.guard.Tx("order", s.placeForm, nil)))
 	mux.Handle("POST /api/orders", s.counted(true, s.guard.Tx("order", s.placeAPI, &nebishttp.Route{Required: true})))
 
+	// The same as the API, with the troubles of the page /client.
+	troubled := s.counted(true, s.guard.Tx("order", s.placeAPI, &nebishttp.Route{Required: true, Wait: -1}))
+	mux.Handle("POST /api/orders/at-once", troubled)
+	mux.Handle("POST /api/orders/lost", s.losing(troubled))
+
 	mux.Handle("POST /basket", s.guard.Tx("basket", s.fillBasket, nil))
 	mux.Handle("POST /basket/order", s.counted(true, s.guard.Tx("basket-order", s.placeBasket, nil)))
 
@@ -105,9 +112,11 @@ func (s *Shop) Handler() http.Handler {
 	mux.HandleFunc("GET /orders", s.page(s.listPage))
 	mux.HandleFunc("GET /orders/{id}", s.page(s.placedPage))
 	mux.HandleFunc("GET /basket", s.page(s.basketPage))
+	mux.HandleFunc("GET /client", s.page(s.clientPage))
 	mux.HandleFunc("GET /free", s.page(s.freePage))
 	mux.HandleFunc("GET /", s.page(s.noSuchPage))
-	for _, name := range []string{"shop.css", "live.js", "icon.svg"} {
+	mux.Handle("GET "+clientPath, nebisjs.Handler())
+	for _, name := range []string{"shop.css", "live.js", "client.js", "icon.svg"} {
 		mux.HandleFunc("GET /"+name, asset(name))
 	}
 	return s.inSession(mux)

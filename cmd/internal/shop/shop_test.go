@@ -94,6 +94,16 @@ func (a answer) outcome() string { return a.header.Get("Idempotency-Status") }
 
 func (c client) do(method, path, kind, body, key string) answer {
 	c.t.Helper()
+	res, err := c.http.Do(c.request(method, path, kind, body, key))
+	if err != nil {
+		c.t.Error(err)
+		return answer{header: http.Header{}}
+	}
+	return c.read(res)
+}
+
+func (c client) request(method, path, kind, body, key string) *http.Request {
+	c.t.Helper()
 	req, err := http.NewRequestWithContext(c.t.Context(), method, c.base+path, strings.NewReader(body))
 	if err != nil {
 		c.t.Fatal(err)
@@ -103,11 +113,11 @@ func (c client) do(method, path, kind, body, key string) answer {
 			req.Header.Set(name, value)
 		}
 	}
-	res, err := c.http.Do(req)
-	if err != nil {
-		c.t.Error(err)
-		return answer{header: http.Header{}}
-	}
+	return req
+}
+
+func (c client) read(res *http.Response) answer {
+	c.t.Helper()
 	defer res.Body.Close()
 	text, err := io.ReadAll(res.Body)
 	if err != nil {

@@ -5,6 +5,8 @@ import (
 	"embed"
 	"html/template"
 	"net/http"
+
+	"github.com/nebis-dev/nebis/nebisjs"
 )
 
 //go:embed assets
@@ -20,6 +22,9 @@ type view struct {
 
 // T is a text of the page's language.
 func (v view) T(key string, args ...any) string { return say(v.Lang, key, args...) }
+
+// Script loads the client, on every page: it does nothing where nothing asks for it.
+func (v view) Script() template.HTML { return nebisjs.Script(clientPath) }
 
 // Noun is what is counted, in the page's language.
 func (v view) Noun(key string, n int) string { return noun(v.Lang, key, n) }
@@ -59,7 +64,7 @@ func (s *Shop) render(w http.ResponseWriter, status int, name string, v view) {
 // visitor is escaped by html/template, by where it stands.
 func parsePages() (map[string]*template.Template, error) {
 	set := map[string]*template.Template{}
-	for _, name := range []string{"goods", "order", "placed", "orders", "basket", "free", "message"} {
+	for _, name := range []string{"goods", "order", "placed", "orders", "basket", "client", "free", "message"} {
 		t, err := template.ParseFS(assets, "assets/layout.html", "assets/"+name+".html")
 		if err != nil {
 			return nil, err
