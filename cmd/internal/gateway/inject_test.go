@@ -249,7 +249,7 @@ func (p *endlessPage) Read(b []byte) (int, error) {
 	if p.left <= 0 {
 		return 0, io.EOF
 	}
-	n := copy(b, p.part[p.at:])
+	n := min(copy(b, p.part[p.at:]), p.left)
 	p.at = (p.at + n) % len(p.part)
 	p.left -= n
 	return n, nil

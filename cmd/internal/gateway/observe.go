@@ -77,7 +77,7 @@ func (o *Observer) wrap(g *Gateway, next http.Handler) http.Handler {
 
 // note returns what records the write, once the digest of its body is known.
 func (o *Observer) note(g *Gateway, r *http.Request, s *sent) func(digest []byte) {
-	name := r.Method + " " + foldPath(r.URL.Path) + foldQuery(r.URL.RawQuery)
+	name := r.Method + " " + foldPath(r.URL) + foldQuery(r.URL.RawQuery)
 	who := strings.Join([]string{
 		g.client(r), r.UserAgent(), r.Header.Get("Authorization"), r.Method, r.URL.RequestURI(),
 	}, "\x00")

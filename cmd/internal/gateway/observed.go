@@ -3,6 +3,7 @@ package gateway
 import (
 	"fmt"
 	"maps"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -64,7 +65,8 @@ func isProgram(agent string) bool { return agent != "" && !strings.HasPrefix(age
 
 // foldPath makes the name of a route from a path: {id} for the parts that name one
 // thing or one person.
-func foldPath(path string) string {
+func foldPath(u *url.URL) string {
+	path := strings.ReplaceAll(u.EscapedPath(), "*", "%2A") // as a pattern it would be anything
 	parts := strings.Split(path, "/")
 	for i, p := range parts {
 		if isID(p) {

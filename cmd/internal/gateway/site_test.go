@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"strings"
 	"sync"
 	"testing"
@@ -98,9 +97,12 @@ func (r *rig) send(method, path, body string, headers ...string) reply {
 	req.Header.Set("Accept-Encoding", "identity")
 	for _, h := range headers {
 		name, value, _ := strings.Cut(h, ": ")
-		if name == "Host" {
+		switch name {
+		case "Host":
 			req.Host = value
-		} else {
+		case "Accept-Encoding":
+			req.Header.Set(name, value)
+		default:
 			req.Header[name] = append(req.Header[name], value)
 		}
 	}
@@ -140,13 +142,4 @@ func echo(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, r.Method+" "+r.RequestURI+" "+r.Host+"\n")
 	_ = r.Header.Write(w)
 	_, _ = w.Write(body)
-}
-
-func mustURL(t *testing.T, s string) *url.URL {
-	t.Helper()
-	u, err := url.Parse(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return u
 }

@@ -8,7 +8,7 @@ import (
 // tell looks at a page on its way, and notes what would become of its forms. The
 // page passes as it came.
 func (g *Gateway) tell(res *http.Response, c *call) {
-	page := foldPath(c.in.URL.Path)
+	page := foldPath(c.in.URL)
 	copied, in := io.Pipe()
 	header := res.Header.Clone()
 	facts := g.facts(res, c)
