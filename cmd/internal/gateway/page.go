@@ -135,7 +135,7 @@ func unkeep(res *http.Response) {
 
 // greet gives a new visitor a cookie.
 func (g *Gateway) greet(res *http.Response, c *call) {
-	if g.conf.Owner.Kind == ownerVisitor && len(g.o.Secret) > 0 && g.visitors.known(c.in) == "" {
+	if g.conf.Owner.IsVisitor() && len(g.o.Secret) > 0 && g.visitors.known(c.in) == "" {
 		res.Header.Add("Set-Cookie", g.visitors.welcome(g.isSecure(c.in)).String())
 	}
 }

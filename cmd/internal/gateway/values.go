@@ -136,6 +136,9 @@ func parseOwner(s string) (Owner, error) {
 	return Owner{}, fmt.Errorf("%q is not visitor, cookie:NAME, header:NAME or none", s)
 }
 
+// IsVisitor reports whether the gateway's own cookie says who asks.
+func (o Owner) IsVisitor() bool { return o.Kind == ownerVisitor }
+
 func (o Owner) String() string {
 	if o.Name == "" {
 		return o.Kind
