@@ -32,7 +32,7 @@ type Options struct {
 	Log *slog.Logger
 }
 
-// ErrNoGuard: routes are to be protected and nothing is there that could.
+// ErrNoGuard says that routes are to be protected and nothing is there that could.
 var ErrNoGuard = errors.New("protecting routes is not built yet; forms and observing work without")
 
 // Gateway is the handler of everything that comes.

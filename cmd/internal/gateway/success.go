@@ -124,7 +124,7 @@ func (j *jsonRule) holds(body []byte) bool {
 // pointTo follows a JSON pointer.
 func pointTo(doc any, pointer string) (any, bool) {
 	for part := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
-		part = strings.NewReplacer("~1", "/", "~0", "~").Replace(part)
+		part = unescapePointer(part)
 		switch v := doc.(type) {
 		case map[string]any:
 			next, ok := v[part]
@@ -144,6 +144,8 @@ func pointTo(doc any, pointer string) (any, bool) {
 	}
 	return doc, true
 }
+
+func unescapePointer(s string) string { return strings.NewReplacer("~1", "/", "~0", "~").Replace(s) }
 
 // index reads an array's index as RFC 6901 writes it.
 func index(s string, n int) (int, bool) {
