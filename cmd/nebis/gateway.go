@@ -135,6 +135,9 @@ func (f *gatewayFlags) serve(ctx context.Context, e env, c gateway.Config) error
 	if err != nil {
 		return err
 	}
+	if len(c.Routes) == 0 && len(c.Forms) > 0 && !f.observe {
+		log.Warn("forms get a key, but no route is protected: only the script in the page holds a second click back")
+	}
 	log.Info("the gateway is open", "site", c.Upstream, "routes", len(c.Routes), "forms", len(c.Forms), "observing", f.observe)
 	fmt.Fprintf(e.stdout, "listening on http://%s\n", reachable(ln.Addr()))
 	if err := g.Serve(ctx, ln); err != nil {

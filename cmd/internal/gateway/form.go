@@ -31,10 +31,10 @@ type tag struct {
 
 func (in *injector) readTag() tag {
 	name, more := in.z.TagName()
-	t := tag{name: string(name)}
-	if !in.matters(t.name) {
-		return t
+	if !in.matters(name) {
+		return tag{} // most are of no interest
 	}
+	t := tag{name: string(name)}
 	for more {
 		var key, value []byte
 		key, value, more = in.z.TagAttr()
@@ -48,9 +48,13 @@ func (in *injector) readTag() tag {
 	return t
 }
 
-// matters reports whether the attributes of such a tag are of interest.
-func (in *injector) matters(name string) bool {
-	return name == "form" || name == "base" || name == "meta" || in.form != nil && in.form.wanted()
+// matters reports whether such a tag changes anything.
+func (in *injector) matters(name []byte) bool {
+	switch string(name) {
+	case "form", "base", "meta", "template", "svg", "math":
+		return true
+	}
+	return in.form != nil && in.form.wanted()
 }
 
 // form is one that is open. Browsers ignore a form inside of it.
