@@ -2,9 +2,9 @@ package gateway
 
 import (
 	"bytes"
-	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -115,7 +115,7 @@ func TestObservingRemembersOnlySoMuch(t *testing.T) {
 		t.Errorf("after it: %d", got)
 	}
 	for i := range 3 * observeMost {
-		o.add(fmt.Sprintf("POST /%d", i%(2*observeRoutes)), uint64(i+2), &sent{at: now})
+		o.add("POST /"+strconv.Itoa(i%(2*observeRoutes)), uint64(i+2), &sent{at: now})
 	}
 	if len(o.young)+len(o.old) > 2*observeMost || len(o.routes) > observeRoutes+1 || !o.crowded {
 		t.Errorf("it has %d and %d writes and %d routes; crowded %t", len(o.young), len(o.old), len(o.routes), o.crowded)
