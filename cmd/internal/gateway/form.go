@@ -22,8 +22,8 @@ const (
 	marked   = "data-nebis" // what the script looks for
 )
 
-// tag is a start tag; of an attribute that is there twice the first counts, as in
-// browsers.
+// tag is a start tag. Of an attribute that is there twice the tokenizer tells the
+// first, as browsers do.
 type tag struct {
 	name  string
 	attrs map[string]string
@@ -41,9 +41,7 @@ func (in *injector) readTag() tag {
 		if t.attrs == nil {
 			t.attrs = map[string]string{}
 		}
-		if _, twice := t.attrs[string(key)]; !twice {
-			t.attrs[string(key)] = string(value)
-		}
+		t.attrs[string(key)] = string(value)
 	}
 	return t
 }

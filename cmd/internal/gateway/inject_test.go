@@ -52,6 +52,7 @@ func TestAFormGetsItsKey(t *testing.T) {
 		{`<form method=post action="">`, `<form data-nebis method=post action="">[KEY][SCRIPT]`},
 		{`<form method=post method=get>`, `<form data-nebis method=post method=get>[KEY][SCRIPT]`},
 		{`<form method=post action="https://SHOP.example:443/pay">`, `<form data-nebis method=post action="https://SHOP.example:443/pay">[KEY][SCRIPT]`},
+		{`<form method=post action="https://ann@shop.example/">`, `<form data-nebis method=post action="https://ann@shop.example/">[KEY][SCRIPT]`},
 		{`<form method=post action="//shop.example/pay?a:b">`, `<form data-nebis method=post action="//shop.example/pay?a:b">[KEY][SCRIPT]`},
 		{`<form method=post action="?step=done&amp;u=http://x/">`, `<form data-nebis method=post action="?step=done&amp;u=http://x/">[KEY][SCRIPT]`},
 		{`<base href="/shop/"><form method=post action=pay>`, `<base href="/shop/"><form data-nebis method=post action=pay>[KEY][SCRIPT]`},
