@@ -14,7 +14,9 @@ require (
 	github.com/mattn/go-sqlite3 v1.14.53
 	github.com/rs/cors v1.11.1
 	github.com/spf13/cobra v1.10.2
-	golang.org/x/text v0.41.0
+	go.yaml.in/yaml/v4 v4.0.0
+	golang.org/x/net v0.62.0
+	golang.org/x/text v0.43.0
 	modernc.org/sqlite v1.62.0
 )
 

@@ -177,6 +177,9 @@ func testLeaseVerify(w *world) {
 	if verified.Load() != 1 {
 		w.Errorf("verified %d times", verified.Load())
 	}
+	if n := w.attempts(); n != 2 {
+		w.Errorf("%d attempts, want 2", n)
+	}
 	o.wantBought(1)
 }
 
@@ -193,10 +196,17 @@ func testLeaseVerdicts(w *world) {
 		"error":       {nebis.Happened, errFirst, true, 1},
 	} {
 		o := &outside{world: w}
-		o.vanish(w.op(key))
+		op := w.op(key)
+		op.Fingerprint = "f:1"
+		o.vanish(op)
 		verify := &nebis.LeaseOptions[Order]{Verify: func(context.Context) (nebis.Verdict, Order, error) { return c.verdict, Order{1, "tea"}, c.err }}
 		for range 2 {
-			got, _, err := o.lease(1, w.op(key), verify, o.buy)
+			other := op
+			other.Fingerprint = "f:2"
+			if _, _, err := o.lease(1, other, verify, o.buy); !errors.Is(err, nebis.ErrMismatch) {
+				w.Errorf("%s, another request: error %v, want mismatch", key, err)
+			}
+			got, _, err := o.lease(1, op, verify, o.buy)
 			if errors.Is(err, nebis.ErrUnknown) != c.unknown || err == nil && got.ID != int(c.bought) || c.err != nil && !errors.Is(err, c.err) {
 				w.Errorf("%s: got %v, error %v", key, got, err)
 			}

@@ -1,5 +1,5 @@
-// Command nebis has the tools around the library: the demonstration shop, and
-// find and scan, which look for duplicates in a table and in access logs.
+// Command nebis has the tools around the library: the demonstration shop, find and
+// scan, which look for duplicates in a table and in access logs, and the gateway.
 package main
 
 import (

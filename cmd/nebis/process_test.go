@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// process is a demo that runs in a process of its own.
+// process is the program, mostly as the demo, that runs in a process of its own.
 type process struct {
 	t      *testing.T
 	cmd    *exec.Cmd
@@ -37,8 +37,14 @@ type process struct {
 
 func start(t *testing.T, dbURL string) *process {
 	t.Helper()
-	p := &process{t: t, cmd: exec.Command(os.Args[0], "demo", "--addr", "127.0.0.1:0")}
-	p.cmd.Env = append(p.cmd.Environ(), "NEBIS_TEST_BE_NEBIS=1", "NEBIS_DB="+dbURL)
+	return startWith(t, []string{"NEBIS_DB=" + dbURL}, "demo", "--addr", "127.0.0.1:0")
+}
+
+// startWith starts any command of the program.
+func startWith(t *testing.T, environment []string, args ...string) *process {
+	t.Helper()
+	p := &process{t: t, cmd: exec.Command(os.Args[0], args...)}
+	p.cmd.Env = append(append(p.cmd.Environ(), "NEBIS_TEST_BE_NEBIS=1"), environment...)
 	p.cmd.Stderr = &p.stderr
 	stdout, err := p.cmd.StdoutPipe()
 	if err != nil {

@@ -26,6 +26,7 @@ type env struct {
 var commands = []func(env) *cobra.Command{
 	newDemo,
 	newFind,
+	newGateway,
 	newScan,
 	newVersion,
 }

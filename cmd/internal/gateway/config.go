@@ -1,0 +1,194 @@
+package gateway
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"time"
+
+	"github.com/nebis-dev/nebis/cmd/internal/dburl"
+)
+
+// Config is what a gateway does, as its file says it.
+type Config struct {
+	Addr           string         // to listen on; port 0 picks a free one
+	Upstream       string         // the site: scheme, host and port
+	DB             string         // as package dburl has it
+	TrustedProxies []netip.Prefix // whose X-Forwarded-… are believed
+	Owner          Owner
+	Forms          []Pattern // pages whose forms get a key
+	Routes         []Route   // writes that are done once
+}
+
+// Default is the configuration where nothing is said.
+func Default() Config {
+	return Config{
+		Addr: "127.0.0.1:8080",
+		DB:   "sqlite:nebis-gateway.db",
+		TrustedProxies: []netip.Prefix{
+			netip.MustParsePrefix("127.0.0.1/32"), netip.MustParsePrefix("::1/128"),
+		},
+		Owner: Owner{Kind: ownerVisitor},
+	}
+}
+
+// Kind is who sends the writes of a route, and so how a duplicate is answered.
+type Kind string
+
+// The kinds.
+const (
+	ByRequest Kind = ""         // a form if a browser sent one, else api
+	Form      Kind = "form"     // a person: the duplicate waits
+	API       Kind = "api"      // a program: 409, it will ask again
+	Callback  Kind = "callback" // a provider: waits 3 s, then not acknowledged
+)
+
+// What to do when the site did not answer, or the database.
+const (
+	Unknown = "unknown"
+	Free    = "free"
+	Closed  = "closed"
+	Open    = "open"
+)
+
+// Route is a write that is done once for each key.
+type Route struct {
+	Match           Pattern
+	Scope           string
+	Key             []KeySource // the first that the request has
+	Kind            Kind
+	Required        bool
+	Success         Success
+	OnUpstreamError string // Unknown or Free
+	Verify          string // URL that is asked about an unknown outcome
+	OnStoreError    string // Closed or Open
+	Keep            time.Duration
+	Wait            time.Duration // negative: by the kind
+	Deadline        time.Duration
+	MaxBody         int64 // what is read to find the key, and kept of an answer
+}
+
+// NewRoute is a route with the defaults.
+func NewRoute(match Pattern) Route {
+	return Route{
+		Match:           match,
+		Key:             []KeySource{{sourceForm, []string{"idempotency_key"}}, {sourceHeader, []string{"Idempotency-Key"}}},
+		Success:         Success{Status: []StatusRange{{200, 399}}},
+		OnUpstreamError: Unknown,
+		OnStoreError:    Closed,
+		Wait:            -1,
+		Deadline:        60 * time.Second,
+		MaxBody:         1 << 20,
+	}
+}
+
+// WaitFor is how long a duplicate waits; kind is the request's, where the route
+// leaves it to the request.
+func (r *Route) WaitFor(kind Kind) time.Duration {
+	if r.Wait >= 0 {
+		return r.Wait
+	}
+	if r.Kind != ByRequest {
+		kind = r.Kind
+	}
+	switch kind {
+	case Form:
+		return 25 * time.Second
+	case Callback:
+		return 3 * time.Second
+	}
+	return 2 * time.Second
+}
+
+const maxScope = 64
+
+// settle fills in what depends on other fields, and finds what does not go
+// together.
+func (r *Route) settle() error {
+	if r.Scope == "" {
+		scope, err := parseScope(r.Match.Path())
+		if err != nil {
+			return fmt.Errorf("scope: the path cannot be one (1 to %d characters from ! to ~): give the route one", maxScope)
+		}
+		r.Scope = scope
+	}
+	if r.Keep == 0 {
+		r.Keep = 24 * time.Hour
+		if r.Kind == Callback {
+			r.Keep = 35 * 24 * time.Hour
+		}
+	}
+	if r.Kind == Callback && !r.Success.hasRule() {
+		return errors.New("success: a callback is not acknowledged by its status alone (sites answer 200 fail): say what the body, the json or the location must be")
+	}
+	return nil
+}
+
+// Settle completes the configuration and checks it as a whole.
+func (c *Config) Settle() error {
+	var all []error
+	add := func(field string, err error) {
+		if err != nil {
+			all = append(all, fmt.Errorf("%s: %w", field, err))
+		}
+	}
+	add("addr", checkAddr(c.Addr))
+	_, err := c.UpstreamURL()
+	add("upstream", err)
+	_, err = dburl.Parse(c.DB)
+	add("db", err)
+	for i := range c.Routes {
+		add(fmt.Sprintf("routes[%d]", i), c.Routes[i].settle())
+		for j := range i {
+			if c.Routes[i].Match.sameAs(c.Routes[j].Match) {
+				add(fmt.Sprintf("routes[%d].match", i), fmt.Errorf("%q is that of routes[%d] again", c.Routes[i].Match, j))
+			}
+		}
+	}
+	return errors.Join(all...)
+}
+
+func checkAddr(addr string) error {
+	if _, _, err := net.SplitHostPort(addr); err != nil {
+		return fmt.Errorf("%q is not HOST:PORT", addr)
+	}
+	return nil
+}
+
+// UpstreamURL is the site's address.
+func (c *Config) UpstreamURL() (*url.URL, error) {
+	if c.Upstream == "" {
+		return nil, errors.New("name the site behind the gateway, such as http://127.0.0.1:8081")
+	}
+	u, err := url.Parse(c.Upstream)
+	switch {
+	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
+		return nil, errors.New("it is not like http://127.0.0.1:8081")
+	case u.User != nil:
+		return nil, errors.New("it has a user name, which would be sent to nobody")
+	case u.Path != "" && u.Path != "/" || u.RawQuery != "" || u.Fragment != "":
+		return nil, errors.New("give scheme, host and port only: paths go to the site as they came")
+	}
+	return &url.URL{Scheme: u.Scheme, Host: u.Host}, nil
+}
+
+// Protect puts the patterns in place of the routes; a route of the same pattern
+// stays as it is.
+func (c *Config) Protect(patterns []Pattern) {
+	routes := make([]Route, len(patterns))
+	for i, p := range patterns {
+		routes[i] = NewRoute(p)
+		for _, r := range c.Routes {
+			if r.Match.sameAs(p) {
+				routes[i] = r
+			}
+		}
+	}
+	c.Routes = routes
+}
+
+func (p Pattern) sameAs(q Pattern) bool {
+	return p.Method == q.Method && p.path.compare(q.path) == 0 && p.compareQuery(q) == 0
+}

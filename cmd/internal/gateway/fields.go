@@ -1,0 +1,92 @@
+package gateway
+
+import (
+	"errors"
+	"fmt"
+
+	"go.yaml.in/yaml/v4"
+)
+
+// fields are those of the file, each with what reads it.
+func (c *Config) fields(f *file) map[string]reader {
+	return map[string]reader{
+		"addr":            one(f, &c.Addr, text),
+		"upstream":        one(f, &c.Upstream, text),
+		"db":              one(f, &c.DB, text),
+		"trusted_proxies": many(f, &c.TrustedProxies, parsePrefix),
+		"owner":           one(f, &c.Owner, parseOwner),
+		"forms":           many(f, &c.Forms, ParsePattern),
+		"routes":          c.readRoutes(f),
+	}
+}
+
+func (c *Config) readRoutes(f *file) reader {
+	return func(n *yaml.Node, field string) {
+		n = followed(n)
+		if n.Kind != yaml.SequenceNode {
+			f.wrong(n, field, errors.New("here should be a list, each with - match: POST /path"))
+			return
+		}
+		for i, item := range n.Content {
+			r := NewRoute(Pattern{})
+			within := fmt.Sprintf("%s[%d]", field, i)
+			before := len(f.mistakes)
+			f.fields(item, within, r.fields(f))
+			if len(f.mistakes) == before {
+				f.settle(item, within, &r)
+			}
+			c.Routes = append(c.Routes, r)
+		}
+	}
+}
+
+// settle tells here, where the line is known, what Config.Settle would find.
+func (f *file) settle(n *yaml.Node, within string, r *Route) {
+	err := errors.New("match is missing, such as match: POST /checkout")
+	if r.Match.text != "" {
+		err = r.settle()
+	}
+	if err != nil {
+		f.wrong(n, within, err)
+	}
+}
+
+func (r *Route) fields(f *file) map[string]reader {
+	return map[string]reader{
+		"match":             one(f, &r.Match, ParsePattern),
+		"scope":             one(f, &r.Scope, parseScope),
+		"key":               r.readKey(f),
+		"kind":              one(f, &r.Kind, parseKind),
+		"required":          one(f, &r.Required, parseBool),
+		"success":           r.readSuccess(f),
+		"on_upstream_error": one(f, &r.OnUpstreamError, oneOf(Unknown, Free)),
+		"verify":            one(f, &r.Verify, parseVerify),
+		"on_store_error":    one(f, &r.OnStoreError, oneOf(Closed, Open)),
+		"keep":              one(f, &r.Keep, parsePositive),
+		"wait":              one(f, &r.Wait, parseWait),
+		"deadline":          one(f, &r.Deadline, parsePositive),
+		"max_body":          one(f, &r.MaxBody, parseSize),
+	}
+}
+
+func (r *Route) readKey(f *file) reader {
+	read := many(f, &r.Key, parseSource)
+	return func(n *yaml.Node, field string) {
+		read(n, field)
+		if followed(n).Kind == yaml.SequenceNode && len(followed(n).Content) == 0 {
+			f.wrong(n, field, errors.New("the list is empty: leave the field out for the default"))
+		}
+	}
+}
+
+func (r *Route) readSuccess(f *file) reader {
+	s := &r.Success
+	return func(n *yaml.Node, field string) {
+		f.fields(n, field, map[string]reader{
+			"status":       one(f, &s.Status, parseStatus),
+			"body":         one(f, &s.Body, parseBody),
+			"json":         one(f, &s.JSON, parseJSONRule),
+			"not_location": one(f, &s.NotLocation, parseLocation),
+		})
+	}
+}

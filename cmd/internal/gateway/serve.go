@@ -1,0 +1,43 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+)
+
+// The server's patience. There is no limit on how long a request or its answer
+// may take: uploads, downloads and streams pass through.
+const (
+	headerTimeout   = 10 * time.Second
+	idleTimeout     = 2 * time.Minute
+	shutdownTimeout = 90 * time.Second // what runs may end: a wait of 25 s and a deadline of 60 s
+)
+
+// Serve answers requests on ln until ctx ends. Then it takes no new ones,
+// finishes those that run, and returns nil.
+func (g *Gateway) Serve(ctx context.Context, ln net.Listener) error {
+	srv := &http.Server{
+		Handler:           g,
+		ReadHeaderTimeout: headerTimeout,
+		IdleTimeout:       idleTimeout,
+		ErrorLog:          slog.NewLogLogger(g.o.Log.Handler(), slog.LevelWarn),
+	}
+	stopped := make(chan error, 1)
+	go func() { stopped <- srv.Serve(ln) }()
+	select {
+	case err := <-stopped:
+		return err
+	case <-ctx.Done():
+	}
+	g.stop()
+	patience, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
+	defer cancel()
+	if err := srv.Shutdown(patience); err != nil {
+		return errors.Join(err, srv.Close())
+	}
+	return nil
+}

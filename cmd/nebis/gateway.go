@@ -1,0 +1,168 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nebis-dev/nebis/cmd/internal/dburl"
+	"github.com/nebis-dev/nebis/cmd/internal/gateway"
+	"github.com/nebis-dev/nebis/cmd/internal/report"
+)
+
+// gatewayFlags is the command line of the gateway.
+type gatewayFlags struct {
+	addr, upstream, db, config string
+	protect, forms             []string
+	observe, check, print      bool
+}
+
+func newGateway(e env) *cobra.Command {
+	f := &gatewayFlags{}
+	cmd := &cobra.Command{
+		Use:   "gateway",
+		Short: "Stands in front of a site and protects its forms, whatever it is written in",
+		Long: `Stands in front of a site that is written in any language, and gives the forms of
+its pages a key, so that a write that comes twice can be told from two writes.
+
+A pattern is a method, a path with * and {name}, and a query:
+POST /checkout, /orders/{id}/refund, GET /checkout*, POST /flow.php?step=done.
+Without a method it is any that writes.
+
+Flags go before the environment (NEBIS_ADDR, NEBIS_UPSTREAM, NEBIS_DB, NEBIS_OWNER,
+NEBIS_TRUSTED_PROXIES, NEBIS_PROTECT and NEBIS_FORMS with commas between patterns,
+NEBIS_OBSERVE=1, NEBIS_CONFIG), and that before the file. SIGINT and SIGTERM let
+running requests finish.`,
+		Example: `  nebis gateway --upstream http://127.0.0.1:8081 --protect 'POST /checkout' --forms 'GET /checkout*'
+  nebis gateway --upstream http://127.0.0.1:8081 --forms 'GET /checkout*' --observe
+  nebis gateway --config nebis.yaml --check-config
+  nebis gateway --config nebis.yaml`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd, e) },
+	}
+	f.flags(cmd)
+	return cmd
+}
+
+func (f *gatewayFlags) flags(cmd *cobra.Command) {
+	d := gateway.Default()
+	flags := cmd.Flags()
+	flags.StringVar(&f.addr, "addr", "", "address to listen on; port 0 picks a free one (default "+d.Addr+")")
+	flags.StringVar(&f.upstream, "upstream", "", "the site behind, such as http://127.0.0.1:8081")
+	flags.StringVar(&f.db, "db", "", "database (default "+d.DB+"):\n"+dburl.Forms)
+	flags.StringArrayVar(&f.protect, "protect", nil, "`pattern` of writes that are done once; may be given several times")
+	flags.StringArrayVar(&f.forms, "forms", nil, "`pattern` of pages whose forms get a key and the script; may be given several times")
+	flags.BoolVar(&f.observe, "observe", false, "change nothing; at the end, print which writes came twice and what would have stopped them")
+	flags.StringVar(&f.config, "config", "", "`file` with all of this and more, in YAML")
+	flags.BoolVar(&f.check, "check-config", false, "only tell whether the configuration is right")
+	flags.BoolVar(&f.print, "print-config", false, "only print what is in force, as a file; a database's password is in it")
+}
+
+func (f *gatewayFlags) run(cmd *cobra.Command, e env) error {
+	f.environment(cmd, e)
+	c, err := f.settle(cmd, e)
+	switch {
+	case err != nil:
+		return err
+	case f.print:
+		return c.Print(e.stdout)
+	case f.check:
+		fmt.Fprintln(e.stdout, "the configuration is right")
+		return nil
+	case len(c.Routes) == 0 && len(c.Forms) == 0 && !f.observe:
+		return usagef("nothing to do: give --protect, --forms or --observe, or a --config file with routes")
+	}
+	return f.serve(cmd.Context(), e, c)
+}
+
+// environment fills in the flags that the file cannot have.
+func (f *gatewayFlags) environment(cmd *cobra.Command, e env) {
+	if !cmd.Flags().Changed("config") {
+		f.config = e.getenv("NEBIS_CONFIG")
+	}
+	if !cmd.Flags().Changed("observe") {
+		f.observe = e.getenv("NEBIS_OBSERVE") == "1" || e.getenv("NEBIS_OBSERVE") == "true"
+	}
+}
+
+// settle reads the file, and puts the environment and the flags over it.
+func (f *gatewayFlags) settle(cmd *cobra.Command, e env) (gateway.Config, error) {
+	c := gateway.Default()
+	if f.config != "" {
+		file, err := os.Open(f.config)
+		if err != nil {
+			return c, usagef("--config: %w", err)
+		}
+		defer file.Close()
+		if c, err = gateway.ReadFile(file, f.config); err != nil {
+			return c, &usageError{err}
+		}
+	}
+	overrides := gateway.FromEnvironment(e.getenv)
+	for _, flag := range []struct {
+		name   string
+		values []string
+	}{
+		{"addr", []string{f.addr}}, {"upstream", []string{f.upstream}}, {"db", []string{f.db}}, {"protect", f.protect}, {"forms", f.forms},
+	} {
+		if cmd.Flags().Changed(flag.name) {
+			overrides = append(overrides, gateway.Override{Field: flag.name, Source: "--" + flag.name, Values: flag.values})
+		}
+	}
+	if err := c.Apply(overrides); err != nil {
+		return c, &usageError{err}
+	}
+	return c, nil
+}
+
+func (f *gatewayFlags) serve(ctx context.Context, e env, c gateway.Config) error {
+	log := slog.New(slog.NewTextHandler(e.stderr, nil))
+	o := gateway.Options{Log: log}
+	if f.observe {
+		o.Observe = gateway.NewObserver()
+	} else if err := f.secret(e, c, &o); err != nil {
+		return err
+	}
+	g, err := gateway.New(c, o) // the guard of routes goes into o
+	if err != nil {
+		return err
+	}
+	ln, err := net.Listen("tcp", c.Addr)
+	if err != nil {
+		return err
+	}
+	if len(c.Routes) == 0 && len(c.Forms) > 0 && !f.observe {
+		log.Warn("forms get a key, but no route is protected: only the script in the page holds a second click back")
+	}
+	log.Info("the gateway is open", "site", c.Upstream, "routes", len(c.Routes), "forms", len(c.Forms), "observing", f.observe)
+	fmt.Fprintf(e.stdout, "listening on http://%s\n", reachable(ln.Addr()))
+	if err := g.Serve(ctx, ln); err != nil {
+		return err
+	}
+	log.Info("the gateway is closed")
+	if o.Observe != nil {
+		return tell(e, o.Observe)
+	}
+	return nil
+}
+
+// secret is needed where visitors get a cookie.
+func (f *gatewayFlags) secret(e env, c gateway.Config, o *gateway.Options) (err error) {
+	if c.Owner.IsVisitor() {
+		o.Secret, err = gateway.Secret(e.getenv("NEBIS_SECRET"), c.DB)
+	}
+	return err
+}
+
+// tell prints what was observed.
+func tell(e env, o *gateway.Observer) error {
+	lang, err := report.ParseLang("", e.getenv)
+	if err != nil {
+		return err
+	}
+	return report.Text(e.stdout, o.Page(lang), coloured(e))
+}

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// conf writes a configuration file.
+func conf(t *testing.T, text string) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "nebis.yaml")
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+func TestMistakesInTheGatewaysConfiguration(t *testing.T) {
+	good := conf(t, "upstream: http://127.0.0.1:1\nroutes:\n- match: POST /pay\n")
+	bad := conf(t, "upstream: http://127.0.0.1:1\nroutes:\n- match: POST /pay\n  kepe: 24h\n")
+	for _, c := range []struct {
+		args         []string
+		code         int
+		stdout, says string
+	}{
+		{[]string{"gateway", "--help"}, 0, "--protect", ""},
+		{[]string{"gateway"}, 2, "", "upstream: name the site"},
+		{[]string{"gateway", "--upstream", "http://127.0.0.1:1"}, 2, "", "nothing to do"},
+		{[]string{"gateway", "--upstream", "127.0.0.1:1", "--observe"}, 2, "", "upstream"},
+		{[]string{"gateway", "--upstream", "http://127.0.0.1:1", "--protect", "post /x"}, 2, "", "--protect"},
+		{[]string{"gateway", "--upstream", "http://127.0.0.1:1", "--addr", "x", "--observe"}, 2, "", "--addr"},
+		{[]string{"gateway", "--config", "/nowhere/nebis.yaml"}, 2, "", "/nowhere/nebis.yaml"},
+		{[]string{"gateway", "--config", bad}, 2, "", `nebis.yaml:4: routes[0].kepe: unknown field "kepe"`},
+		{[]string{"gateway", "--config", bad, "--check-config"}, 2, "", "unknown field"},
+		{[]string{"gateway", "--config", good, "--check-config"}, 0, "is right", ""},
+		{[]string{"gateway", "--config", good, "--print-config", "--addr", "127.0.0.1:9"}, 0, "addr: 127.0.0.1:9\nupstream: http://127.0.0.1:1\n", ""},
+		{[]string{"gateway", "--upstream", "http://127.0.0.1:1", "--forms", "GET /x", "--db", "postgres://ann:s3cret@127.0.0.1:1/x"}, 1, "", "NEBIS_SECRET"},
+	} {
+		code, stdout, stderr := call(t, nil, c.args...)
+		if code != c.code || !strings.Contains(stdout, c.stdout) || !strings.Contains(stderr, c.says) || strings.Contains(stdout+stderr, "s3cret") {
+			t.Errorf("nebis %s: exit %d, wanted %d %q %q\nstdout: %s\nstderr: %s", strings.Join(c.args, " "), code, c.code, c.stdout, c.says, stdout, stderr)
+		}
+	}
+}
+
+func TestTheGatewaysFlagsGoBeforeTheEnvironment(t *testing.T) {
+	file := conf(t, "addr: file:1\nupstream: http://file:1\ndb: sqlite:file.db\n")
+	environment := map[string]string{"NEBIS_CONFIG": file, "NEBIS_ADDR": "env:1", "NEBIS_UPSTREAM": "http://env:1", "NEBIS_FORMS": "GET /a,GET /b"}
+	code, stdout, stderr := call(t, environment, "gateway", "--print-config", "--addr", "flag:1")
+	if want := "addr: flag:1\nupstream: http://env:1\ndb: sqlite:file.db\n"; code != 0 || !strings.HasPrefix(stdout, want) || !strings.Contains(stdout, `forms: ["GET /a", "GET /b"]`) && !strings.Contains(stdout, "forms: [GET /a, GET /b]") {
+		t.Errorf("exit %d\n%s%s", code, stdout, stderr)
+	}
+}
+
+// A route is not let through unprotected by a gateway that cannot protect it.
+func TestProtectingIsRefusedUntilItIsBuilt(t *testing.T) {
+	db := "sqlite:" + filepath.Join(t.TempDir(), "g.db")
+	code, stdout, stderr := call(t, nil, "gateway", "--upstream", "http://127.0.0.1:1", "--db", db, "--addr", "127.0.0.1:0", "--protect", "POST /pay")
+	if code != 1 || stdout != "" || !strings.Contains(stderr, "not built yet") {
+		t.Errorf("exit %d\n%s%s", code, stdout, stderr)
+	}
+}
+
+func TestTheGatewayObservesUntilItIsStopped(t *testing.T) {
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok") }))
+	defer site.Close()
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	out, in := io.Pipe()
+	var stderr bytes.Buffer
+	ended := make(chan int, 1)
+	environment := map[string]string{"NEBIS_OBSERVE": "1", "NEBIS_UPSTREAM": site.URL, "NEBIS_ADDR": "127.0.0.1:0", "LANG": "zh_CN.UTF-8"}
+	go func() {
+		ended <- run(ctx, []string{"gateway"}, func(n string) string { return environment[n] }, in, &stderr)
+		in.Close()
+	}()
+	stdout := bufio.NewReader(out)
+	line, _ := stdout.ReadString('\n')
+	base, ok := strings.CutPrefix(strings.TrimSpace(line), "listening on ")
+	if !ok {
+		t.Fatalf("it says %q", line)
+	}
+	for range 2 {
+		res, err := http.Post(base+"/checkout", "text/plain", strings.NewReader("x"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+	}
+	stop()
+	told, _ := io.ReadAll(stdout)
+	if code := <-ended; code != 0 || !strings.Contains(string(told), "--protect 'POST /checkout'") || !strings.Contains(string(told), "重复") {
+		t.Errorf("exit %d\n%s\n%s", code, told, &stderr)
+	}
+}
+
+func TestSIGTERMFinishesTheRequestThatRuns(t *testing.T) {
+	arrived, leave := make(chan bool), make(chan bool)
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		arrived <- true
+		<-leave
+		_, _ = io.WriteString(w, "done")
+	}))
+	defer site.Close()
+	p := startWith(t, []string{"NEBIS_SECRET=0123456789abcdef"}, "gateway", "--addr", "127.0.0.1:0", "--upstream", site.URL, "--forms", "GET /checkout*")
+	p.listening()
+	answered := make(chan string, 1)
+	go func() {
+		res, err := http.Post(p.base+"/pay", "text/plain", strings.NewReader("x"))
+		if err != nil {
+			answered <- err.Error()
+			return
+		}
+		defer res.Body.Close()
+		text, _ := io.ReadAll(res.Body)
+		answered <- string(text)
+	}()
+	<-arrived
+	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	close(leave)
+	if got := <-answered; got != "done" {
+		t.Errorf("the request that ran was answered with %s", got)
+	}
+	if err := p.cmd.Wait(); err != nil {
+		t.Errorf("it ended with %v; %s", err, &p.stderr)
+	}
+}
