@@ -39,5 +39,10 @@ func claiming() []fault {
 			edits:   []edit{{"dotx.go", "return r.token == g.token, r, nil", "return true, r, nil"}},
 			foundBy: []probe{suite("mariadb", "DoTx/runs once and replays, the transaction goes on")},
 		},
+		{
+			name:    "the session's lock time-out is not restored after a claim (PostgreSQL)",
+			edits:   []edit{{"postgres.go", " RETURNING set_config('lock_timeout', current_setting('nebis.lock_timeout'), true)", " RETURNING id"}},
+			foundBy: []probe{test("suite", "TestTheFunctionHasTheSessionsOwnLimitToLockWaits/postgres-pgx")},
+		},
 	}
 }

@@ -53,11 +53,6 @@ func losing() []fault {
 			foundBy: []probe{worlds("mysql56", 20)},
 		},
 		{
-			name:    "the session's lock time-out is not restored after a claim (PostgreSQL)",
-			edits:   []edit{{"postgres.go", " RETURNING set_config('lock_timeout', current_setting('nebis.lock_timeout'), true)", " RETURNING id"}},
-			foundBy: []probe{test("suite", "TestTheFunctionHasTheSessionsOwnLimitToLockWaits/postgres-pgx")},
-		},
-		{
 			name:    "the connection is kept when the function panics",
 			edits:   []edit{{"do.go", "defer x.close()\n\tc.ev.Waited", "defer func() {\n\t\tif v := recover(); v != nil {\n\t\t\tpanic(v)\n\t\t}\n\t\tx.close()\n\t}()\n\tc.ev.Waited"}},
 			foundBy: []probe{test("worlds", "TestNoConnectionIsKeptHoweverTheFunctionEnds/mariadb")},

@@ -53,4 +53,5 @@ func (k KeySource) takes(name string) bool {
 	return false
 }
 
+// String is the source as it stands in the configuration: "form:key".
 func (k KeySource) String() string { return k.Place + ":" + strings.Join(k.Names, "+") }

@@ -139,6 +139,7 @@ func parseOwner(s string) (Owner, error) {
 // IsVisitor reports whether the gateway's own cookie says who asks.
 func (o Owner) IsVisitor() bool { return o.Kind == ownerVisitor }
 
+// String is the owner as it stands in the configuration: "cookie:NAME".
 func (o Owner) String() string {
 	if o.Name == "" {
 		return o.Kind
