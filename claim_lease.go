@@ -16,10 +16,12 @@ func (c *call) claimLease(ctx context.Context, l leasing) (*tenure, *row, error)
 	if err != nil || x == nil {
 		return nil, r, err
 	}
-	if err := c.grant(ctx, x, l.length); err != nil {
-		return nil, nil, err
+	err = c.grant(ctx, x, l.length)
+	t := c.newTenure(ctx, begun, l.length)
+	if err == nil {
+		return t, r, nil
 	}
-	return c.newTenure(ctx, begun, l.length), r, nil
+	return c.settleGrant(t, r, err)
 }
 
 // grant gives the session's claim its lease and commits.
@@ -39,25 +41,32 @@ func (c *call) grant(ctx context.Context, x *session, length time.Duration) erro
 	}
 	x.rollback()
 	x.closeEarly()
-	return c.settleGrant(ctx, fmt.Errorf("nebis: lease: %w", redacted{err, c.op}))
+	return fmt.Errorf("nebis: lease: %w", redacted{err, c.op})
 }
 
-// settleGrant asks the table whether a claim whose commit failed is there after
-// all. Whatever it says, nothing has run yet.
-func (c *call) settleGrant(ctx context.Context, cause error) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.s.o.CommitWait)
-	defer cancel()
-	r, err := readRow(ctx, c.s.db, c.s.eng.Load().read, c.op)
-	if err == nil && r != nil && r.token == c.token && r.lease == 1 {
-		return nil
+// settleGrant asks whether a claim whose commit failed is there after all: the
+// tenure that it began, then. Nothing has run yet, whatever it finds.
+func (c *call) settleGrant(t *tenure, seen *row, cause error) (*tenure, *row, error) {
+	r, err := c.inquire(t.ctx)
+	if err == nil && r != nil && r.token == c.token && t.ctx.Err() == nil {
+		return t, seen, nil
 	}
-	return fmt.Errorf("%w: %w", ErrNotCommitted, cause)
+	if err == nil && r != nil && r.token == c.token { // too late, but nobody else can know that nothing ran
+		_, err = t.end("failed", nil, cause.Error())
+	}
+	t.over.Stop()
+	t.cancel(ErrLost)
+	if err != nil {
+		cause = fmt.Errorf("%w (asking: %w)", cause, err)
+	}
+	return nil, nil, fmt.Errorf("%w: %w", ErrNotCommitted, cause)
 }
 
-// awaitLease looks at a row whose lease runs until that has changed or the wait
-// is used up. Nil: the claim tells.
+// awaitLease looks at a row whose lease runs, and returns it when the wait is used
+// up before that has changed. Nil: it has, and the claim tells, which also makes
+// sure that what it tells of is on disk.
 func (c *call) awaitLease(ctx context.Context, r *row) *row {
-	for d := 20 * time.Millisecond; r != nil && r.lease == 1 && c.left() > 0; d = min(2*d, time.Second/4) {
+	for d := 20 * time.Millisecond; r != nil && runs(r) && c.left() > 0; d = min(2*d, time.Second/4) {
 		timer := time.NewTimer(min(d, c.left()))
 		select {
 		case <-timer.C:
@@ -69,12 +78,15 @@ func (c *call) awaitLease(ctx context.Context, r *row) *row {
 		if err != nil {
 			return nil
 		}
-		if r = now; r != nil && r.free {
-			return nil
-		}
+		r = now
+	}
+	if r == nil || !runs(r) {
+		return nil
 	}
 	return r
 }
+
+func runs(r *row) bool { return r.status == "processing" && r.lease == 1 }
 
 // adopt takes a row whose lease is over, if it still is as it was seen. Nil: it
 // is not.

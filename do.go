@@ -229,21 +229,29 @@ func ended(err error) bool {
 
 var noSavepoint = regexp.MustCompile(`^Error 1305\b`)
 
-// settle claims the key again to learn what became of a commit that failed. A
-// claim waits for a transaction that is still alive on the server; a plain read
-// would not. sent: the commit may have reached the server.
-func (c *call) settle(ctx context.Context, cause error, sent bool, mine *row) (*row, bool, error) {
+// inquire claims the key again to learn what became of a commit that failed: the
+// row that is there, or nil when nothing was committed. A claim waits for a
+// transaction that is still alive on the server; a plain read would not.
+func (c *call) inquire(ctx context.Context) (*row, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.s.o.CommitWait)
 	defer cancel()
 	c.deadline = time.Now().Add(c.s.o.CommitWait)
 	x, r, err := c.acquire(ctx, rand.Text(), c.token)
+	if x == nil {
+		return r, err
+	}
+	x.close()
+	return nil, nil
+}
+
+// settle tells what became of a commit that failed. sent: it may have reached the
+// server.
+func (c *call) settle(ctx context.Context, cause error, sent bool, mine *row) (*row, bool, error) {
+	r, err := c.inquire(ctx)
 	switch {
-	case x != nil:
-		x.close()
-		return nil, false, fmt.Errorf("%w: %w", ErrNotCommitted, cause)
 	case err != nil && sent:
 		return nil, false, fmt.Errorf("%w: %w (asking: %w)", ErrUnknown, cause, err)
-	case err != nil:
+	case err != nil || r == nil:
 		return nil, false, fmt.Errorf("%w: %w", ErrNotCommitted, cause)
 	case r.token == c.token && r.status == "done":
 		return mine, true, nil

@@ -78,7 +78,7 @@ func (c *call) leadLease(ctx context.Context, l leasing) (*row, bool, error) {
 			r = seen
 		}
 		switch {
-		case r.lease == 1 && c.left() > 0:
+		case runs(r) && c.left() > 0:
 			r = c.awaitLease(ctx, r)
 			n--
 		case r.status == "done" || r.lease != 2 || l.verify == nil:

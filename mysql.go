@@ -55,7 +55,8 @@ VALUES (?, ?, ?, ?, ?, 'processing', UTC_TIMESTAMP(6), UTC_TIMESTAMP(6), UTC_TIM
   COALESCE(` + mysqlFree + `, 0), CASE WHEN lease_until IS NULL THEN 0 WHEN lease_until > UTC_TIMESTAMP(6) THEN 1 ELSE 2 END,
   CASE WHEN status = 'done' AND token IS NOT NULL AND updated_at > UTC_TIMESTAMP(6) - INTERVAL 10 SECOND THEN 1 ELSE 0 END
 FROM ` + t + ` WHERE idem_key = ? AND scope = ? AND (owner = ? OR token IS NULL) ORDER BY token IS NULL LIMIT 1`,
-		harden: `UPDATE ` + t + ` SET attempts = attempts + 1, updated_at = updated_at WHERE id = ? AND token = ? AND status = 'done'`,
+		// Only what changes is written: a column that means nothing on a row that is done.
+		harden: `UPDATE ` + t + ` SET lease_until = IF(lease_until IS NULL, UTC_TIMESTAMP(6), NULL), updated_at = updated_at WHERE id = ? AND token = ? AND status = 'done'`,
 		save:   save,
 		saveTx: save,
 		grant:  `UPDATE ` + t + ` SET lease_until = ` + later + mine,

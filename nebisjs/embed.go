@@ -1,6 +1,6 @@
 // Package nebisjs is the browser side of Nebis: one key per intent, from the first
 // click to the result page. Use it only on routes that are protected, since it sends
-// POSTs again. nebis.d.ts says what it does.
+// POSTs again. docs/browser.md says what it does.
 //
 //	mux.Handle("GET /nebis/", nebisjs.Handler())
 //	… nebisjs.Script("/nebis/") in the page's head, data-nebis on the form …
