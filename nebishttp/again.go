@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // A person whose form was not carried out is offered to send the same fields as
@@ -21,16 +22,37 @@ type again struct {
 	fields url.Values
 }
 
-// asNew is the problem for the request q: with its fields, if it is a form of a
-// person that did nothing and that sending it again under a new key could mend.
+// asNew is the problem for the request q: with its fields, if it is one that did
+// nothing and that sending them again under a new key could mend.
 func (p Problem) asNew(q *request) Problem {
-	if q != nil && isPerson(q.r) && q.whole && fits(q.form) &&
-		(p.name == mismatch.name || p.name == keyMissing.name || p.name == keyMalformed.name) {
-		p.again = &again{mediaType(q.r), q.form.values}
+	if q != nil && (p.name == mismatch.name || p.name == keyMissing.name || p.name == keyMalformed.name) {
+		p.again = q.again()
 	}
 	return p
 }
 
+// again is what a person sends anew: nil where it is no person's form, or cannot go
+// through a page.
+func (q *request) again() *again {
+	if isPerson(q.r) && q.whole && fits(q.form) && q.takesNewKey() {
+		return &again{mediaType(q.r), q.form.values}
+	}
+	return nil
+}
+
+// takesNewKey reports whether a new key in the form would be taken: not where a
+// middleware outside of ours gives the key from something else.
+func (q *request) takesNewKey() bool {
+	given, ok := q.r.Context().Value(ctxKey).(string)
+	if !ok {
+		return true
+	}
+	key, err := fieldKey(q.form.values[keyField])
+	return err == nil && key == given
+}
+
+// fits reports whether the fields can go through a page: they are text, and not
+// too much of it.
 func fits(f form) bool {
 	if len(f.files) > 0 {
 		return false
@@ -39,6 +61,9 @@ func fits(f form) bool {
 	for name, values := range f.values {
 		for _, v := range values {
 			fields, bytes = fields+1, bytes+len(name)+len(v)
+			if !utf8.ValidString(name) || !utf8.ValidString(v) {
+				return false // of a page in another charset than ours
+			}
 		}
 	}
 	return fields <= againFields && bytes <= againBytes

@@ -69,6 +69,9 @@ func (f fingerprinter) query(d digest, raw string) {
 func (f fingerprinter) body(d digest, q *request) {
 	media := mediaType(q.r)
 	switch {
+	case q.rest != nil: // the rest is not here yet
+		d.number(int(q.r.ContentLength + 1))
+		d.tagged("head", q.body)
 	case f.raw && (len(q.body) > 0 || !q.whole): // else the bytes went to a middleware outside
 		d.tagged("bytes", q.body)
 	case q.whole:

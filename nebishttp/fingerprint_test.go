@@ -13,7 +13,7 @@ func printOf(t *testing.T, f fingerprinter, method, target, contentType string, 
 	t.Helper()
 	r := httptest.NewRequest(method, target, bytes.NewReader(body))
 	r.Header.Set("Content-Type", contentType)
-	q, err := readRequest(httptest.NewRecorder(), r, 16<<20)
+	q, err := (&route{Route: Route{MaxRequest: 16 << 20}}).readRequest(httptest.NewRecorder(), r)
 	if q == nil {
 		t.Fatal(err)
 	}
@@ -195,7 +195,7 @@ func TestAFormThatAMiddlewareHasReadHasTheSameFingerprint(t *testing.T) {
 	for contentType, body := range map[string][]byte{media: body, urlencoded: []byte("item=tea&idempotency_key=k")} {
 		r := post(contentType, string(body))
 		_ = r.ParseMultipartForm(1) // as a CSRF middleware does; the file goes to disk
-		q, err := readRequest(httptest.NewRecorder(), r, 1<<20)
+		q, err := (&route{Route: Route{MaxRequest: 1 << 20}}).readRequest(httptest.NewRecorder(), r)
 		if err != nil {
 			t.Fatal(err)
 		}

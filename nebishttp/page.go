@@ -19,7 +19,7 @@ var pages = map[string]map[string]page{
 		"body-unreadable": {"The form did not arrive whole", "Nothing was done. Please send it again."},
 		"body-too-large":  {"Too large", "What you sent is larger than this site accepts. Nothing was done."},
 		"not-kept":        {"Already done", "This was carried out before and was not repeated. The page that you saw then is no longer kept."},
-		"unknown":         {"We cannot tell whether this was done", "It may or may not have been carried out. Please do not send it again; look first whether it is there, or ask us."},
+		"unknown":         {"We cannot tell whether this was done", "It may or may not have been carried out. Please do not simply send it again: look first whether it is there, or ask us."},
 		"unavailable":     {"Not available just now", "We could not finish this. Wait a moment, then reload this page and let the browser send the form again: it will not be done twice."},
 		"no-database":     {"Not available just now", "Nothing was done. Please try again in a moment."},
 		"unauthenticated": {"Please sign in", "Sign in, then send the form again. Nothing was done."},
@@ -33,7 +33,7 @@ var pages = map[string]map[string]page{
 		"body-unreadable": {"表单没有完整送达", "未做任何操作，请重新提交。"},
 		"body-too-large":  {"内容过大", "您提交的内容超过了本站允许的大小，未做任何操作。"},
 		"not-kept":        {"已经完成", "这项操作之前已经执行，没有重复执行。当时的结果页面已不再保存。"},
-		"unknown":         {"无法确定是否已完成", "这项操作可能已经执行，也可能没有。请不要再次提交；请先查看是否已有结果，或联系我们。"},
+		"unknown":         {"无法确定是否已完成", "这项操作可能已经执行，也可能没有。请不要直接再次提交：先查看是否已有结果，或联系我们。"},
 		"unavailable":     {"暂时无法处理", "我们没能完成这项操作。请稍候再刷新本页，并允许浏览器重新提交表单：不会重复执行。"},
 		"no-database":     {"暂时无法处理", "未做任何操作，请稍后再试。"},
 		"unauthenticated": {"请先登录", "请登录后重新提交表单，未做任何操作。"},
@@ -41,12 +41,18 @@ var pages = map[string]map[string]page{
 	},
 }
 
-// How a page names the place of the result, and the button that sends the form
-// again.
-var (
-	link   = map[string]string{"en": "See the first result", "zh": "查看第一次的结果"}
-	asANew = map[string]string{"en": "Send this as a new one", "zh": "作为新的一次提交"}
-)
+// labels are what a page's link and button say.
+type labels struct {
+	First string // the link to the first result
+	Look  string // the link to where a person sees what has been done
+	Again string // the button that sends the form again
+	Anew  string // the same where it may have gone through
+}
+
+var texts = map[string]labels{
+	"en": {"See the first result", "Look whether it is there", "Send this as a new one", "It is not there: send it again"},
+	"zh": {"查看第一次的结果", "查看是否已有结果", "作为新的一次提交", "确认没有，再提交一次"},
+}
 
 var pageTemplate = template.Must(template.New("page").Parse(`<!doctype html>
 <html lang="{{.Lang}}">
@@ -57,8 +63,9 @@ var pageTemplate = template.Must(template.New("page").Parse(`<!doctype html>
 <style>body{font:1.1em/1.6 system-ui,sans-serif;max-width:34em;margin:15vh auto;padding:0 1em}h1{font-size:1.5em}button{font:inherit;padding:.3em 1em}</style>
 <h1>{{.Title}}</h1>
 <p>{{.Text}}</p>
-{{with .Location}}<p><a href="{{.}}">{{$.Link}}</a></p>
-{{end}}{{.Again}}`))
+{{with .Location}}<p><a href="{{.}}">{{$.First}}</a></p>
+{{end}}{{with .LookAt}}<p><a href="{{.}}">{{$.Look}}</a></p>
+{{end}}{{.Button}}`))
 
 func writePage(w http.ResponseWriter, r *http.Request, p Problem) {
 	lang := language(r.Header["Accept-Language"])
@@ -66,13 +73,19 @@ func writePage(w http.ResponseWriter, r *http.Request, p Problem) {
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Content-Language", lang)
 	h.Add("Vary", "Accept-Language")
-	form := p.Again(w, r, asANew[lang])
+	text := texts[lang]
+	button := text.Again
+	if p.name == unknown.name {
+		button = text.Anew
+	}
+	form := p.Again(w, r, button)
 	w.WriteHeader(p.Status)
 	_ = pageTemplate.Execute(w, struct {
 		page
-		Lang, Location, Link string
-		Again                template.HTML
-	}{pages[lang][p.name], lang, p.Location, link[lang], form})
+		labels
+		Lang, Location, LookAt string
+		Button                 template.HTML
+	}{pages[lang][p.name], text, lang, p.Location, p.Look, form})
 }
 
 // language returns the language of ours that the client likes best.

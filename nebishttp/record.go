@@ -39,11 +39,7 @@ type stored struct {
 // the limit.
 func (rt *route) newRecord(a answer, outer http.Header) record {
 	if len(a.body) > rt.MaxAnswer {
-		header := http.Header{}
-		if where, ok := a.header["Location"]; ok {
-			header["Location"] = where
-		}
-		return record{answer: answer{status: a.status, header: header}, size: len(a.body)}
+		return unkept(a)
 	}
 	header := http.Header{}
 	for name, values := range a.header {
@@ -53,6 +49,16 @@ func (rt *route) newRecord(a answer, outer http.Header) record {
 		}
 	}
 	return record{answer: answer{a.status, header, a.body}, kept: true}
+}
+
+// unkept is the record of an answer whose body is too large to be kept, or went
+// out as it was made.
+func unkept(a answer) record {
+	header := http.Header{}
+	if where, ok := a.header["Location"]; ok {
+		header["Location"] = where
+	}
+	return record{answer: answer{status: a.status, header: header}, size: max(len(a.body), 1)}
 }
 
 // replayed are the headers that mean the same to whoever sends the key again.

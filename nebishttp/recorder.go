@@ -67,6 +67,13 @@ func (rec *recorder) written() bool { return rec.answer.status != 0 }
 
 // finish returns the answer as it goes out.
 func (rec *recorder) finish() answer {
+	a := rec.begin()
+	a.fixLength()
+	return a
+}
+
+// begin returns what there is of the answer.
+func (rec *recorder) begin() answer {
 	rec.WriteHeader(http.StatusOK)
 	a := rec.answer
 	for name := range a.header {
@@ -77,7 +84,6 @@ func (rec *recorder) finish() answer {
 	for _, name := range []string{"Trailer", "Transfer-Encoding", verdictKey} {
 		delete(a.header, name)
 	}
-	a.fixLength()
 	return a
 }
 

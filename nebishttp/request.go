@@ -28,6 +28,7 @@ var errForm = errors.New("nebishttp: the form cannot be read")
 type request struct {
 	r     *http.Request // as it came, its body consumed
 	body  []byte
+	rest  io.Reader // what comes after body, where a large one passes; else nil
 	form  form
 	whole bool // it is a form, and all of it could be read
 	key   string
@@ -39,17 +40,39 @@ type form struct {
 	files  map[string][]*multipart.FileHeader
 }
 
-func readRequest(w http.ResponseWriter, r *http.Request, limit int64) (*request, error) {
-	body, err := readBody(w, r, limit)
+func (rt *route) readRequest(w http.ResponseWriter, r *http.Request) (q *request, err error) {
+	q = &request{r: r}
+	if rt.Stream {
+		q.body, q.rest, err = readHead(r, rt.MaxRequest)
+	} else {
+		q.body, err = readBody(w, r, rt.MaxRequest)
+	}
 	if err != nil {
 		return nil, err
 	}
-	f, whole := readForm(r, body)
-	key, err := findKey(r, f.values)
-	if key == "" && err == nil && !whole && isForm(mediaType(r)) {
+	if q.rest == nil {
+		q.form, q.whole = readForm(r, q.body)
+	}
+	q.key, err = findKey(r, q.form.values)
+	if q.key == "" && err == nil && q.rest == nil && !q.whole && isForm(mediaType(r)) {
 		err = errForm
 	}
-	return &request{r: r, body: body, form: f, whole: whole, key: key}, err
+	return q, err
+}
+
+// readHead reads a body up to limit bytes; rest is what is left of a larger one.
+func readHead(r *http.Request, limit int64) (head []byte, rest io.Reader, err error) {
+	if r.Body == nil || r.Body == http.NoBody {
+		return nil, nil, nil
+	}
+	head, err = io.ReadAll(io.LimitReader(r.Body, limit+1))
+	if err != nil {
+		return nil, nil, fmt.Errorf("nebishttp: reading the body: %w", err)
+	}
+	if int64(len(head)) > limit {
+		rest = r.Body
+	}
+	return head, rest, nil
 }
 
 // readBody reads at most limit bytes, whatever Content-Length says.
@@ -108,6 +131,10 @@ func (q *request) forHandler(ctx context.Context, tx *sql.Tx) *http.Request {
 	r.Header.Del("Accept-Encoding")
 	r.TransferEncoding = nil
 	r.Body = http.NoBody
+	if q.rest != nil {
+		r.Body = io.NopCloser(io.MultiReader(bytes.NewReader(q.body), q.rest))
+		return r
+	}
 	if len(q.body) > 0 {
 		r.Body = io.NopCloser(bytes.NewReader(q.body))
 	}

@@ -75,6 +75,39 @@ type Route struct {
 	// run again (the order has been cancelled since). An error: 503. A stored
 	// answer of which no body was kept is not asked about and never runs again.
 	Recheck func(ctx context.Context, tx *sql.Tx, status int, header http.Header, body []byte) (replay bool, err error)
+
+	// The rest is for leases ([Middleware.Lease]).
+
+	// Lease is how long a holder that has gone silent keeps the key. Defaults to
+	// 60 s.
+	Lease time.Duration
+
+	// Verify finds out whether an operation of unknown outcome has happened, by
+	// asking the other side; r is the request of the one who asks now, and KeyOf its
+	// key. Happened: what it writes to w is stored as the answer. DidNotHappen: the
+	// handler runs. It has as long as the handler.
+	Verify func(w http.ResponseWriter, r *http.Request) (nebis.Verdict, error)
+
+	// NotDone decides, for an answer that has not said [NotDone] or [Keep], whether it
+	// means that nothing happened: then the key is free again. It is asked before
+	// Commit. Of an answer that is larger than MaxAnswer it may get only the
+	// beginning, and so may Commit.
+	NotDone func(status int, header http.Header, body []byte) bool
+
+	// Look is the address of a page where a person can see what has been done, shown
+	// beside an unknown outcome.
+	Look string
+
+	// FailOpen runs the handler without memory when the database is out of reach,
+	// rather than answer 503: for routes where a duplicate is a lesser evil than a
+	// refusal.
+	FailOpen bool
+
+	// Stream lets large bodies pass rather than hold or refuse them: of a request
+	// above MaxRequest, its first MaxRequest bytes and its length are compared, and
+	// its key is not looked for in the form; an answer above MaxAnswer is sent as it
+	// comes.
+	Stream bool
 }
 
 // route is a Route made ready.
@@ -103,11 +136,15 @@ func (r *Route) inherit(d Route) {
 	r.Required = r.Required || d.Required
 	r.Raw = r.Raw || d.Raw
 	r.NoFingerprint = r.NoFingerprint || d.NoFingerprint
+	r.FailOpen = r.FailOpen || d.FailOpen
+	r.Stream = r.Stream || d.Stream
 	set(&r.Keep, d.Keep)
 	set(&r.Wait, d.Wait)
 	set(&r.Deadline, d.Deadline)
 	set(&r.MaxRequest, d.MaxRequest)
 	set(&r.MaxAnswer, d.MaxAnswer)
+	set(&r.Lease, d.Lease)
+	set(&r.Look, d.Look)
 	r.Ignore = slices.Concat(r.Ignore, d.Ignore)
 	r.Headers = slices.Concat(r.Headers, d.Headers)
 	if r.Commit == nil {
@@ -115,6 +152,12 @@ func (r *Route) inherit(d Route) {
 	}
 	if r.Recheck == nil {
 		r.Recheck = d.Recheck
+	}
+	if r.Verify == nil {
+		r.Verify = d.Verify
+	}
+	if r.NotDone == nil {
+		r.NotDone = d.NotDone
 	}
 }
 

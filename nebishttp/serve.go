@@ -15,19 +15,11 @@ import (
 // grace is what a commit gets after the handler has used up its deadline.
 const grace = 5 * time.Second
 
-// serve answers one write.
+// serve answers one write in a transaction.
 func (rt *route) serve(w http.ResponseWriter, r *http.Request, h handler) {
-	owner, ok := rt.who(w, r)
-	if !ok {
-		return
-	}
-	q, err := readRequest(w, r, rt.MaxRequest)
-	if err == nil && q.key == "" && rt.Required {
-		err = errKeyMissing
-	}
+	q, owner, ok := rt.admit(w, r)
 	switch {
-	case err != nil:
-		rt.m.problem(w, r, refusal(err).asNew(q))
+	case !ok:
 	case q.key == "":
 		rt.plain(w, q, h)
 	default:
@@ -35,11 +27,26 @@ func (rt *route) serve(w http.ResponseWriter, r *http.Request, h handler) {
 	}
 }
 
+// admit reads a write; it answers itself when that is refused.
+func (rt *route) admit(w http.ResponseWriter, r *http.Request) (q *request, owner string, ok bool) {
+	if owner, ok = rt.who(w, r); !ok {
+		return nil, "", false
+	}
+	q, err := rt.readRequest(w, r)
+	if err == nil && q.key == "" && rt.Required {
+		err = errKeyMissing
+	}
+	if err != nil {
+		rt.m.problem(w, r, refusal(err).asNew(q))
+	}
+	return q, owner, err == nil
+}
+
 // who asks for the owner, before the body is read; it answers itself when there
 // is none.
 func (rt *route) who(w http.ResponseWriter, r *http.Request) (string, bool) {
 	if TxFrom(r.Context()) != nil {
-		rt.log(r, "nebishttp: this route is guarded twice; one Tx or Wrap around a handler is enough", nil)
+		rt.log(r, "nebishttp: this route is guarded twice; one Tx, Wrap or Lease around a handler is enough", nil)
 		rt.m.problem(w, r, internal)
 		return "", false
 	}
@@ -124,6 +131,9 @@ func (rt *route) plain(w http.ResponseWriter, q *request, h handler) {
 // ask again, and should then find the answer.
 func (rt *route) detach(r *http.Request) (context.Context, context.CancelFunc) {
 	limit := max(rt.wait(r), 0) + rt.Deadline + grace
+	if rt.Verify != nil {
+		limit += rt.Deadline
+	}
 	return context.WithTimeout(context.WithoutCancel(r.Context()), limit)
 }
 
