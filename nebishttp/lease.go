@@ -34,7 +34,7 @@ func (m *Middleware) Lease(scope string, route *Route) func(http.Handler) http.H
 	}
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if !writes(r.Method) {
+			if !rt.guards(r.Method) {
 				next.ServeHTTP(w, r)
 			} else if q, owner, ok := rt.admit(w, r); ok {
 				rt.lease(w, q, owner, next)

@@ -74,13 +74,13 @@ func (m *Middleware) logger() *slog.Logger {
 // ends with Route.Deadline.
 //
 // For GET, HEAD, OPTIONS, TRACE and CONNECT, which cannot write, h is called with
-// a nil tx and nothing else is done.
+// a nil tx and nothing else is done, unless the route says AnyMethod.
 //
 // route may be nil. Tx panics when scope or route is malformed.
 func (m *Middleware) Tx(scope string, h func(w http.ResponseWriter, r *http.Request, tx *sql.Tx) error, route *Route) http.HandlerFunc {
 	rt := m.newRoute(scope, route)
 	return func(w http.ResponseWriter, r *http.Request) {
-		if writes(r.Method) {
+		if rt.guards(r.Method) {
 			rt.serve(w, r, h)
 		} else if err := h(w, r, nil); err != nil {
 			m.renderError(w, r, err)
@@ -108,7 +108,7 @@ func (m *Middleware) Wrap(scope string, route *Route) func(http.Handler) http.Ha
 			return nil
 		}
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if writes(r.Method) {
+			if rt.guards(r.Method) {
 				rt.serve(w, r, h)
 			} else {
 				next.ServeHTTP(w, r)
@@ -124,6 +124,8 @@ func TxFrom(ctx context.Context) *sql.Tx {
 	tx, _ := ctx.Value(ctxTx).(*sql.Tx)
 	return tx
 }
+
+func (rt *route) guards(method string) bool { return rt.AnyMethod || writes(method) }
 
 // writes reports whether a method may change something. A protocol upgrade is a
 // GET or a CONNECT; what offers an upgrade with a POST still writes.

@@ -49,6 +49,9 @@ type Route struct {
 	// caller gets a larger one whole; a duplicate gets 410. Defaults to 1 MiB.
 	MaxAnswer int
 
+	// AnyMethod guards GET and the like too: for providers whose callbacks are GETs.
+	AnyMethod bool
+
 	// Ignore has the names of form fields, query parameters, and members of a JSON
 	// object at the top, that may differ from one send to the next: a timestamp, a
 	// captcha. Those of the usual CSRF tokens are known.
@@ -137,6 +140,7 @@ func (r *Route) inherit(d Route) {
 	r.Raw = r.Raw || d.Raw
 	r.NoFingerprint = r.NoFingerprint || d.NoFingerprint
 	r.FailOpen = r.FailOpen || d.FailOpen
+	r.AnyMethod = r.AnyMethod || d.AnyMethod
 	r.Stream = r.Stream || d.Stream
 	set(&r.Keep, d.Keep)
 	set(&r.Wait, d.Wait)

@@ -2,13 +2,17 @@ package main
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"os"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/nebis-dev/nebis"
 	"github.com/nebis-dev/nebis/cmd/internal/dburl"
 	"github.com/nebis-dev/nebis/cmd/internal/gateway"
 	"github.com/nebis-dev/nebis/cmd/internal/report"
@@ -127,7 +131,14 @@ func (f *gatewayFlags) serve(ctx context.Context, e env, c gateway.Config) error
 	} else if err := f.secret(e, c, &o); err != nil {
 		return err
 	}
-	g, err := gateway.New(c, o) // the guard of routes goes into o
+	if len(c.Routes) > 0 && !f.observe {
+		db, err := keeper(ctx, c, &o)
+		if err != nil {
+			return err
+		}
+		defer db.Close()
+	}
+	g, err := gateway.New(c, o)
 	if err != nil {
 		return err
 	}
@@ -146,6 +157,54 @@ func (f *gatewayFlags) serve(ctx context.Context, e env, c gateway.Config) error
 	log.Info("the gateway is closed")
 	if o.Observe != nil {
 		return tell(e, o.Observe)
+	}
+	return nil
+}
+
+// gatewayStart is how long the database may take to answer at the start.
+const gatewayStart = 30 * time.Second
+
+// keeper opens the database that holds the keys, and gives the routes their guard.
+func keeper(ctx context.Context, c gateway.Config, o *gateway.Options) (*sql.DB, error) {
+	target, err := dburl.Parse(c.DB)
+	if err != nil {
+		return nil, usagef("db: %w", err)
+	}
+	db, err := target.Open()
+	if err != nil {
+		return nil, err
+	}
+	store, err := nebis.New(db, target.Dialect, nil)
+	if err == nil {
+		err = prepare(ctx, store, o.Log)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("database %s: %w", target, err), db.Close())
+	}
+	o.Guard = gateway.Guard(store, c, o.Secret, o.Log)
+	o.Ready = db.PingContext
+	return db, nil
+}
+
+// prepare makes the table, or what is missing of it, and tells what would break the
+// promise.
+func prepare(ctx context.Context, store *nebis.Store, log *slog.Logger) error {
+	ctx, cancel := context.WithTimeout(ctx, gatewayStart)
+	defer cancel()
+	if _, err := store.Migrate(ctx, false); err != nil {
+		return err
+	}
+	findings, err := store.Check(ctx)
+	if err != nil {
+		return err
+	}
+	for _, f := range findings {
+		if f.Level == nebis.Problem {
+			return fmt.Errorf("%s. %s", f.What, f.Do)
+		}
+		if f.Level == nebis.Warning {
+			log.Warn("the database: "+f.What, "do", f.Do)
+		}
 	}
 	return nil
 }

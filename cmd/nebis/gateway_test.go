@@ -61,11 +61,12 @@ func TestTheGatewaysFlagsGoBeforeTheEnvironment(t *testing.T) {
 	}
 }
 
-// A route is not let through unprotected by a gateway that cannot protect it.
-func TestProtectingIsRefusedUntilItIsBuilt(t *testing.T) {
-	db := "sqlite:" + filepath.Join(t.TempDir(), "g.db")
-	code, stdout, stderr := call(t, nil, "gateway", "--upstream", "http://127.0.0.1:1", "--db", db, "--addr", "127.0.0.1:0", "--protect", "POST /pay")
-	if code != 1 || stdout != "" || !strings.Contains(stderr, "not built yet") {
+// A route is not let through unprotected by a gateway that cannot keep its keys.
+func TestADatabaseThatIsAwayAtTheStartIsAnError(t *testing.T) {
+	environment := map[string]string{"NEBIS_SECRET": "0123456789abcdef"}
+	code, stdout, stderr := call(t, environment, "gateway", "--upstream", "http://127.0.0.1:1", "--addr", "127.0.0.1:0",
+		"--db", "postgres://ann:secret@127.0.0.1:1/shop", "--protect", "POST /pay")
+	if code != 1 || stdout != "" || !strings.Contains(stderr, "postgres://ann@127.0.0.1:1/shop") || strings.Contains(stderr, "secret") {
 		t.Errorf("exit %d\n%s%s", code, stdout, stderr)
 	}
 }

@@ -56,6 +56,9 @@ func (a *access) done() {
 	if a.c.route != nil {
 		attrs = append(attrs, slog.String("route", a.c.route.Match.String()))
 	}
+	if outcome := a.Header().Get("Idempotency-Status"); a.c.route != nil && outcome != "" {
+		attrs = append(attrs, slog.String("outcome", outcome))
+	}
 	if a.c.forms > 0 {
 		attrs = append(attrs, slog.Int("forms", a.c.forms))
 	}

@@ -63,6 +63,7 @@ type Route struct {
 	Success         Success
 	OnUpstreamError string // Unknown or Free
 	Verify          string // URL that is asked about an unknown outcome
+	Look            string // page where a person sees what has been done
 	OnStoreError    string // Closed or Open
 	Keep            time.Duration
 	Wait            time.Duration // negative: by the kind
@@ -74,10 +75,11 @@ type Route struct {
 func NewRoute(match Pattern) Route {
 	return Route{
 		Match:           match,
-		Key:             []KeySource{{sourceForm, []string{"idempotency_key"}}, {sourceHeader, []string{"Idempotency-Key"}}},
+		Key:             []KeySource{{sourceForm, []string{keyField}}, {sourceHeader, []string{"Idempotency-Key"}}},
 		Success:         Success{Status: []StatusRange{{200, 399}}},
 		OnUpstreamError: Unknown,
 		OnStoreError:    Closed,
+		Look:            "/",
 		Wait:            -1,
 		Deadline:        60 * time.Second,
 		MaxBody:         1 << 20,

@@ -25,6 +25,7 @@ routes:
     success: { status: 200-399, body: "", json: "", not_location: "/login" }
     on_upstream_error: unknown
     verify: ""
+    look: /my/orders
     on_store_error: closed
     keep: 24h
     wait: 25s
@@ -78,6 +79,7 @@ routes:
       not_location: /login
     on_upstream_error: unknown
     verify: ""
+    look: /my/orders
     on_store_error: closed
     keep: 24h
     wait: 25s
@@ -95,6 +97,7 @@ routes:
       not_location: ""
     on_upstream_error: free
     verify: /orders/ask
+    look: /
     on_store_error: open
     keep: 35d
     wait: 3s

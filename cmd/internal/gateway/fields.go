@@ -61,6 +61,7 @@ func (r *Route) fields(f *file) map[string]reader {
 		"success":           r.readSuccess(f),
 		"on_upstream_error": one(f, &r.OnUpstreamError, oneOf(Unknown, Free)),
 		"verify":            one(f, &r.Verify, parseVerify),
+		"look":              one(f, &r.Look, parseVerify),
 		"on_store_error":    one(f, &r.OnStoreError, oneOf(Closed, Open)),
 		"keep":              one(f, &r.Keep, parsePositive),
 		"wait":              one(f, &r.Wait, parseWait),

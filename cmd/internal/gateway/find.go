@@ -12,13 +12,14 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/nebis-dev/nebis"
 	"github.com/nebis-dev/nebis/nebishttp"
 )
 
 // FindKey returns the key of a request, "" where it has none: that of the first of
 // the route's sources that has one. body is what the request's body begins with;
 // whole says that it is all of it. A key that lies behind it is not found. An error
-// is a [nebis.ErrKey], or one that says what is there twice.
+// is a [nebis.ErrKey].
 func (r *Route) FindKey(req *http.Request, body []byte, whole bool) (string, error) {
 	for _, source := range r.Key {
 		key, err := source.find(req, body, whole)
@@ -40,9 +41,17 @@ func (k KeySource) find(r *http.Request, body []byte, whole bool) (string, error
 		parts[i] = v
 	}
 	if len(parts) == 1 {
-		return parts[0].(string), nil
+		return fitting(parts[0].(string)), nil
 	}
 	return nebishttp.BusinessKey(parts...), nil
+}
+
+// fitting is a key as the table takes it: whatever a site's own field holds.
+func fitting(key string) string {
+	if len(key) > 255 || strings.ContainsFunc(key, func(c rune) bool { return c < '!' || c > '~' }) {
+		return nebishttp.BusinessKey(key)
+	}
+	return key
 }
 
 func (k KeySource) one(r *http.Request, body []byte, whole bool, name string) (string, error) {
@@ -65,7 +74,7 @@ func only(name string, values []string) (string, error) {
 	for _, v := range values {
 		v = strings.Trim(v, " \t\r\n")
 		if found != "" && v != "" && v != found {
-			return "", fmt.Errorf("the request has two different values of %q, which is its key", name)
+			return "", fmt.Errorf("%w: the request has two different values of %q, which is its key", nebis.ErrKey, name)
 		}
 		if v != "" {
 			found = v

@@ -33,7 +33,7 @@ type Options struct {
 }
 
 // ErrNoGuard says that routes are to be protected and nothing is there that could.
-var ErrNoGuard = errors.New("protecting routes is not built yet; forms and observing work without")
+var ErrNoGuard = errors.New("routes are to be protected, and there is no guard")
 
 // Gateway is the handler of everything that comes.
 type Gateway struct {

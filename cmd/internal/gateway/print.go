@@ -49,6 +49,7 @@ func (p *printer) route(r *Route) {
 	p.field(in+"  ", "not_location", r.Success.NotLocation.text)
 	p.field(in, "on_upstream_error", r.OnUpstreamError)
 	p.field(in, "verify", r.Verify)
+	p.field(in, "look", r.Look)
 	p.field(in, "on_store_error", r.OnStoreError)
 	p.field(in, "keep", formatDuration(r.Keep))
 	p.field(in, "wait", r.formatWait())

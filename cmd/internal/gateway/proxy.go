@@ -72,7 +72,7 @@ func newTransports() *transports {
 // that was used before does Go's transport ever send a request twice, and only
 // there does a site close just as the request arrives.
 func (t *transports) RoundTrip(r *http.Request) (*http.Response, error) {
-	if writes(r.Method) && (callOf(r.Context()).route != nil || hasKey(r.Header)) {
+	if keyIn(r.Context()) != "" || writes(r.Method) && (callOf(r.Context()).route != nil || hasKey(r.Header)) {
 		return t.fresh.RoundTrip(r)
 	}
 	return t.shared.RoundTrip(r)
@@ -90,8 +90,13 @@ func hasKey(h http.Header) bool {
 // modify looks at the site's answer before it is sent.
 func (g *Gateway) modify(res *http.Response) error {
 	c := callOf(res.Request.Context())
-	if c.page {
+	switch {
+	case c.page:
 		return g.page(res, c)
+	case c.route != nil && keyIn(res.Request.Context()) != "":
+		if err := entire(res, c.route.MaxBody); err != nil {
+			return err
+		}
 	}
 	if mediaType(res.Header) == "text/event-stream" {
 		res.Body = &endless{ReadCloser: res.Body, g: g}
