@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/nebis-dev/nebis"
 	"github.com/nebis-dev/nebis/cmd/internal/dbtest"
@@ -258,6 +259,40 @@ func TestASiteThatBreaksOffIsNeverAskedAgain(t *testing.T) {
 	}
 }
 
+// A gateway's own 502 is no answer of the site's, whatever the route calls a success.
+func TestNoAnswerIsNeverASuccess(t *testing.T) {
+	p := protect(t, route+"  success: {status: 200-599}\n", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
+	p.want(p.send("POST", "/checkout", "idempotency_key=k", formType), 409, "unknown")
+}
+
+// On a connection that was used before, Go's transport sends a GET twice.
+func TestACallbackByGETThatGetsNoAnswerIsSentOnce(t *testing.T) {
+	var asked atomic.Int64
+	p := protect(t, "owner: none\nroutes:\n- match: GET /notify\n  kind: callback\n  key: query:no\n  success: {body: success}\n",
+		func(_ http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/notify" {
+				asked.Add(1)
+				panic(http.ErrAbortHandler)
+			}
+		})
+	p.get("/")
+	p.want(p.get("/notify?no=7"), 409, "unknown")
+	if n := asked.Load(); n != 1 {
+		t.Errorf("the site was asked %d times", n)
+	}
+}
+
+func TestAWaitIsTheRoutesTheKindsOrTheRequests(t *testing.T) {
+	for conf, want := range map[string]time.Duration{
+		"": 0, "  wait: 0s\n": -1, "  wait: 7s\n": 7 * time.Second, "  kind: form\n": 25 * time.Second, "  kind: api\n": 2 * time.Second,
+	} {
+		c := read(t, "upstream: http://127.0.0.1:1\n"+route+conf)
+		if got := c.Routes[0].lease(nil).Wait; got != want {
+			t.Errorf("%q: %v, want %v", conf, got, want)
+		}
+	}
+}
+
 // A part of a large answer cannot be taken back: the client must see that it is one.
 func TestALargeAnswerThatBreaksOffIsNotTakenForAWholeOne(t *testing.T) {
 	p := protect(t, route+"  max_body: 100\n", func(w http.ResponseWriter, _ *http.Request) {
@@ -367,6 +402,25 @@ func TestTheSiteIsAskedWhatBecameOfAWrite(t *testing.T) {
 	p.want(send("k2"), 303, "created")
 }
 
+func TestAnotherHostIsAskedWithoutThePersonsCookies(t *testing.T) {
+	asked := make(chan http.Header, 1)
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked <- r.Header
+		w.Header().Set("X-Nebis-Outcome", "done")
+	}))
+	defer other.Close()
+	p := protect(t, route+"  verify: "+other.URL+"\n", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) })
+	for _, want := range []string{"unknown", "replayed"} {
+		r := p.send("POST", "/checkout", "idempotency_key=k", formType, "Cookie: session=ann", "Authorization: Basic x")
+		if got := r.Header.Get("Idempotency-Status"); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+	if h := <-asked; h.Get("X-Nebis-Key") != "k" || h.Get("Cookie")+h.Get("Authorization") != "" {
+		t.Errorf("%v", h)
+	}
+}
+
 // Case 33.
 func TestADatabaseThatIsAwayClosesTheRouteUnlessItSaysOpen(t *testing.T) {
 	for conf, want := range map[string]int{"": 503, "  on_store_error: open\n": 303} {
@@ -452,6 +506,8 @@ func TestALargeUploadPassesAndItsKeyIsFoundAtItsBeginning(t *testing.T) {
 	}
 	p.want(p.send("POST", "/checkout", "idempotency_key=k&photo="+big, formType), 303, "replayed")
 	p.want(p.send("POST", "/checkout", "photo="+big+"&idempotency_key=k", formType), 400, "invalid")
+	cut := "photo=" + big[:1<<10-27] + "&idempotency_key=abcdef" // three letters of it are within
+	p.want(p.send("POST", "/checkout", cut, formType), 400, "invalid")
 	p.wantRuns(1)
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -103,11 +104,7 @@ func (v *verifier) copy(w http.ResponseWriter, res *http.Response) error {
 	if err != nil {
 		return fmt.Errorf("verify: %w", err)
 	}
-	for name, values := range res.Header {
-		if name != outcomeHeader {
-			w.Header()[name] = values
-		}
-	}
+	maps.Copy(w.Header(), res.Header)
 	w.WriteHeader(res.StatusCode)
 	_, err = w.Write(body)
 	return err
