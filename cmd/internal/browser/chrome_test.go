@@ -16,6 +16,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/nebis-dev/nebis/cmd/internal/dbtest"
+	"github.com/nebis-dev/nebis/cmd/internal/gatewaytest"
 )
 
 // patience bounds what one call of do waits for. Only a test that fails uses it up.
@@ -37,6 +38,7 @@ func TestMain(m *testing.M) {
 	if shared.close != nil {
 		shared.close()
 	}
+	gatewaytest.Clean()
 	os.Exit(code)
 }
 

@@ -95,10 +95,13 @@ func reloaded(steps ...step) step {
 }
 
 // back goes back to the form.
-func back() step {
+func back() step { return backBy(1) }
+
+// backBy goes back by n pages, to the form.
+func backBy(n int) step {
 	leave := chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
 		// The command's own answer may be lost with the page.
-		_, _ = script(`history.back()`)(ctx, target)
+		_, _ = script(fmt.Sprintf(`history.go(-%d)`, n))(ctx, target)
 		return nil
 	})
 	return chromedp.Steps(leave, until(`document.querySelector("#order")`), painted)

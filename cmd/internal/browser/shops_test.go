@@ -1,0 +1,111 @@
+package browser
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"github.com/nebis-dev/nebis/cmd/internal/gatewaytest"
+)
+
+// door is a form of a shop that knows nothing of Nebis, and how it is reached.
+type door struct {
+	kind      gatewaytest.Kind
+	path      string // of the page with the form
+	noScripts bool
+	open      bool // no gateway is in front
+}
+
+// The forms of each language, and in PHP one of many steps that share a page.
+var (
+	phpDoors = []door{{kind: gatewaytest.PHP, path: "/checkout"}, {kind: gatewaytest.PHP, path: "/flow.php"}}
+
+	clientDoors = append(phpDoors[:2:2],
+		door{kind: gatewaytest.Python, path: "/checkout"}, door{kind: gatewaytest.Node, path: "/checkout"})
+	behindDoors = append(clientDoors[:4:4], but(phpDoors, func(d *door) { d.noScripts = true })...)
+	allDoors    = append(behindDoors[:6:6], but(clientDoors, func(d *door) { d.open = true })...)
+)
+
+// but returns the doors with a change.
+func but(doors []door, change func(*door)) []door {
+	doors = slices.Clone(doors)
+	for i := range doors {
+		change(&doors[i])
+	}
+	return doors
+}
+
+func (d door) String() string {
+	how := map[bool]string{true: "scripts off", false: "with the client"}[d.noScripts]
+	if d.open {
+		how = "without the gateway"
+	}
+	return d.kind.Name + d.path + " " + how
+}
+
+// orders is what comes of one intent that is sent twice.
+func (d door) orders() int {
+	if d.open {
+		return 2
+	}
+	return 1
+}
+
+// shopper is a person in a shop.
+type shopper struct {
+	tab
+	door
+	shop *gatewaytest.Shop
+	url  string // the gateway's, or the shop's where there is none
+}
+
+// behind runs a test at each door, in a shop of its own.
+func behind(t *testing.T, doors []door, test func(t *testing.T, s *shopper)) {
+	t.Helper()
+	for _, d := range doors {
+		t.Run(d.String(), func(t *testing.T) {
+			t.Parallel()
+			s := enterShop(t, d)
+			s.do(visit(s.url + d.path))
+			test(t, s)
+		})
+	}
+}
+
+func enterShop(t *testing.T, d door) *shopper {
+	t.Helper()
+	b := browser(t)
+	shop := gatewaytest.Open(t, d.kind)
+	s := &shopper{shop: shop, door: d, url: shop.URL}
+	if !d.open {
+		s.url = gatewaytest.Front(t, shop.URL, gatewaytest.Flags...).URL
+	}
+	// Cookies do not know of ports: each person has a jar of their own.
+	s.tab = newTab(t, b, chromedp.WithNewBrowserContext())
+	if d.noScripts {
+		s.do(noScripts)
+	}
+	return s
+}
+
+// paying waits until the shop has asked for n payments in all.
+func (s *shopper) paying(n int) step {
+	return poll(fmt.Sprintf("%d payments", n), func(context.Context, *chromedp.Target) bool {
+		return s.shop.Payment.Calls() >= n
+	})
+}
+
+// pay lets the payments go on.
+func (s *shopper) pay() step { return then(s.shop.Payment.Release) }
+
+// bought waits for the page that says so.
+var bought = says("Order ")
+
+// title is the heading of the page.
+func (s *shopper) title() string {
+	s.t.Helper()
+	return s.eval(`document.querySelector("h1").textContent`)
+}
