@@ -4,10 +4,12 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
 
+	"github.com/nebis-dev/nebis/cmd/internal/dbtest"
 	"github.com/nebis-dev/nebis/cmd/internal/gatewaytest"
 )
 
@@ -17,6 +19,7 @@ type door struct {
 	path      string // of the page with the form
 	noScripts bool
 	open      bool // no gateway is in front
+	line      bool // the connections of the browser can be cut
 }
 
 // The forms of each language, and in PHP one of many steps that share a page.
@@ -60,6 +63,7 @@ type shopper struct {
 	door
 	shop *gatewaytest.Shop
 	url  string // the gateway's, or the shop's where there is none
+	cut  *dbtest.Proxy
 }
 
 // behind runs a test at each door, in a shop of its own.
@@ -82,6 +86,10 @@ func enterShop(t *testing.T, d door) *shopper {
 	s := &shopper{shop: shop, door: d, url: shop.URL}
 	if !d.open {
 		s.url = gatewaytest.Front(t, shop.URL, gatewaytest.Flags...).URL
+	}
+	if d.line {
+		s.cut = dbtest.NewProxy(t, strings.TrimPrefix(s.url, "http://"))
+		s.url = "http://" + s.cut.Addr
 	}
 	// Cookies do not know of ports: each person has a jar of their own.
 	s.tab = newTab(t, b, chromedp.WithNewBrowserContext())
