@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"os"
 	"time"
 
@@ -40,7 +39,7 @@ Without a method it is any that writes.
 Flags go before the environment (NEBIS_ADDR, NEBIS_UPSTREAM, NEBIS_DB, NEBIS_OWNER,
 NEBIS_TRUSTED_PROXIES, NEBIS_PROTECT and NEBIS_FORMS with commas between patterns,
 NEBIS_OBSERVE=1, NEBIS_CONFIG), and that before the file. SIGINT and SIGTERM let
-running requests finish.`,
+running requests finish. A socket that systemd has opened is taken in place of --addr.`,
 		Example: `  nebis gateway --upstream http://127.0.0.1:8081 --protect 'POST /checkout' --forms 'GET /checkout*'
   nebis gateway --upstream http://127.0.0.1:8081 --forms 'GET /checkout*' --observe
   nebis gateway --config nebis.yaml --check-config
@@ -142,7 +141,7 @@ func (f *gatewayFlags) serve(ctx context.Context, e env, c gateway.Config) error
 	if err != nil {
 		return err
 	}
-	ln, err := net.Listen("tcp", c.Addr)
+	ln, err := gateway.Listen(c.Addr)
 	if err != nil {
 		return err
 	}

@@ -22,6 +22,7 @@ const (
 func (g *Gateway) Serve(ctx context.Context, ln net.Listener) error {
 	srv := &http.Server{
 		Handler:           g,
+		Protocols:         protocols(),
 		ReadHeaderTimeout: headerTimeout,
 		IdleTimeout:       idleTimeout,
 		ErrorLog:          slog.NewLogLogger(g.o.Log.Handler(), slog.LevelWarn),
@@ -40,4 +41,13 @@ func (g *Gateway) Serve(ctx context.Context, ln net.Listener) error {
 		return errors.Join(err, srv.Close())
 	}
 	return nil
+}
+
+// protocols are HTTP/1 and, for a front that speaks it to what is behind it, HTTP/2
+// without TLS.
+func protocols() *http.Protocols {
+	p := new(http.Protocols)
+	p.SetHTTP1(true)
+	p.SetUnencryptedHTTP2(true)
+	return p
 }
