@@ -28,13 +28,19 @@ func SQLite(t *testing.T) string {
 // skipped.
 func fresh(t *testing.T, c dbtest.Config) string {
 	t.Helper()
-	switch c.Kind {
-	case dbtest.SQLite:
+	if c.Kind == dbtest.SQLite {
 		return SQLite(t)
-	case dbtest.Postgres:
-		return c.Fresh(t) // the driver's own form is a URL already
 	}
-	cfg, err := mysql.ParseDSN(c.Fresh(t))
+	return URL(t, c, c.Fresh(t))
+}
+
+// URL is a DSN of a server's as a URL.
+func URL(t testing.TB, c dbtest.Config, dsn string) string {
+	t.Helper()
+	if c.Kind == dbtest.Postgres {
+		return dsn // the driver's own form is one already
+	}
+	cfg, err := mysql.ParseDSN(dsn)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,106 @@
+package gatewaytest
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+)
+
+func TestAGatewayThatIsToStopFinishesTheOrderThatRuns(t *testing.T) {
+	t.Parallel()
+	shop := Open(t, Node)
+	gate := Front(t, shop.URL, Flags...)
+	shop.Payment.Hold()
+	answered := make(chan answer, 1)
+	go func() { answered <- order(t, gate.URL, "k") }()
+	shop.Payment.Await(1)
+	gate.Stop()
+	awaitClosed(gate)
+	shop.Payment.Release()
+	if got := <-answered; got != created {
+		t.Errorf("the order that ran was answered with %v", got)
+	}
+	gate.Ended()
+	shop.Want(1)
+}
+
+// awaitClosed waits until a gateway takes no more connections.
+func awaitClosed(g *Gateway) {
+	for {
+		conn, err := net.Dial("tcp", g.URL[len("http://"):])
+		if err != nil {
+			return
+		}
+		conn.Close()
+	}
+}
+
+// socket is one that stays open whoever listens on it, as systemd's.
+func socket(t *testing.T) *os.File {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	f, err := ln.(*net.TCPListener).File()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return f
+}
+
+// As `systemctl restart` does it: what comes between the two waits.
+func TestAnOrderThatComesBetweenTwoGateways(t *testing.T) {
+	t.Parallel()
+	shop, s := Open(t, Node), socket(t)
+	flags := append(Flags, "--db", "sqlite:"+filepath.Join(t.TempDir(), "gateway.db"))
+	first := FrontOn(t, s, shop.URL, flags...)
+	first.Stop()
+	first.Ended()
+	answered := make(chan answer, 1)
+	go func() { answered <- order(t, first.URL, "k") }()
+	FrontOn(t, s, shop.URL, flags...)
+	if got := <-answered; got != created {
+		t.Errorf("it was answered with %v", got)
+	}
+}
+
+// Each gateway listens before the one before it has ended, with orders under way all
+// the time: each order is answered, and done once.
+func TestNoOrderIsLostWhenGatewaysFollowOneAnother(t *testing.T) {
+	t.Parallel()
+	shop, s := Open(t, Node), socket(t)
+	flags := append(Flags, "--db", "sqlite:"+filepath.Join(t.TempDir(), "gateway.db"))
+	gate := FrontOn(t, s, shop.URL, flags...)
+	url := gate.URL
+	var done atomic.Bool
+	var sent atomic.Int64
+	var clients sync.WaitGroup
+	for i := range 4 {
+		clients.Go(func() {
+			for n := 0; !done.Load(); n++ {
+				if got := order(t, url, fmt.Sprint(i, "-", n)); got.status != 303 || got.outcome != "created" {
+					t.Errorf("client %d, order %d: %v", i, n, got)
+				}
+				sent.Add(1)
+			}
+		})
+	}
+	for range 3 {
+		next := FrontOn(t, s, shop.URL, flags...)
+		shop.Payment.Await(shop.Payment.Calls() + 5)
+		gate.Stop()
+		gate.Ended()
+		gate = next
+		shop.Payment.Await(shop.Payment.Calls() + 5)
+	}
+	done.Store(true)
+	clients.Wait()
+	shop.Want(int(sent.Load()))
+}
