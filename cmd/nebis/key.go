@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -94,7 +95,7 @@ func (s *subject) failed(err error) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, nebis.ErrKey):
-		return &usageError{err}
+		return usagef("%s", strings.TrimPrefix(err.Error(), "nebis: "))
 	}
 	return fmt.Errorf("database %s: %w", s.target, err)
 }

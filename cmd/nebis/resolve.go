@@ -143,7 +143,7 @@ func decide(cmd *cobra.Command, e env, f *keyFlags, key string, d decision) erro
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(e.stdout, "%s: %s → %s%s\n", s, before.State, d.after, meaning[d.after])
+	fmt.Fprintf(e.stdout, "%s: %s → %s\n", s, before.State, d.after)
 	return nil
 }
 

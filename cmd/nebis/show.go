@@ -113,12 +113,14 @@ func (f *showFlags) printText(w io.Writer, s *subject, entry *nebis.Entry, past 
 		}
 	}
 	line("state", string(entry.State)+meaning[entry.State])
-	line("error", report.CleanLong(entry.Error))
+	line("why", report.CleanLong(entry.Error))
 	line("attempts", fmt.Sprint(entry.Attempts))
 	line("claimed", moment(entry.CreatedAt))
 	line("changed", moment(entry.UpdatedAt))
 	line("lease until", moment(entry.LeaseUntil))
-	line("kept until", moment(entry.ExpiresAt))
+	if entry.State != nebis.StateUnknown { // which stays until somebody resolves it
+		line("kept until", moment(entry.ExpiresAt))
+	}
 	line("answer", described(entry))
 	for _, r := range past {
 		line("by a person", fmt.Sprintf("%s, %s: %s, %s → %s, %q", moment(r.At), report.Clean(r.By), r.Action, r.Before, r.After, report.CleanLong(r.Reason)))
