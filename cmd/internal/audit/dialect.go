@@ -57,8 +57,7 @@ func (l Log) ddl() string {
   idem_key VARCHAR(255) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
   state_before VARCHAR(16) CHARACTER SET ascii NOT NULL,
   state_after VARCHAR(16) CHARACTER SET ascii NOT NULL,
-  reason TEXT NOT NULL,
-  KEY ` + l.table + `_idx_key (idem_key, scope)
+  reason TEXT NOT NULL
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4`
 	case nebis.Postgres:
 		return `CREATE TABLE IF NOT EXISTS ` + l.quoted() + ` (
