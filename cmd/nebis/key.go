@@ -71,6 +71,7 @@ func (f *keyFlags) open(cmd *cobra.Command, e env, key string) (*subject, error)
 	if err != nil {
 		return nil, usagef("--db: %w", err)
 	}
+	target = target.Existing()
 	db, err := target.Open()
 	if err != nil {
 		return nil, err

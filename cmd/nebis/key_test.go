@@ -5,8 +5,11 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"io/fs"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -191,6 +194,35 @@ func TestExitCodesOfShowResolveAndRelease(t *testing.T) {
 	var n int
 	if err := k.db.QueryRow("SELECT COUNT(*) FROM idempotency_audit").Scan(&n); err != nil || n != 0 {
 		t.Errorf("%d records of what was refused, %v", n, err)
+	}
+}
+
+func TestADatabaseIsLeftAsItIs(t *testing.T) {
+	none := filepath.Join(t.TempDir(), "typo.db")
+	if code, _, stderr := call(t, nil, "show", "--db", "sqlite:"+none, "--scope", "order", "k"); code != 1 || !strings.Contains(stderr, "sqlite:"+none) {
+		t.Errorf("exit %d, %s", code, stderr)
+	}
+	if _, err := os.Stat(none); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the file is made: %v", err)
+	}
+	k := newKeyed(t, dburltest.SQLite(t), "")
+	k.lease(nebis.Anyone, "k", errors.New("the line broke"))
+	k.db.Close()
+	journal := func(q string) (mode string) {
+		db, err := sql.Open("sqlite", strings.TrimPrefix(k.url, "sqlite:"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
+		if err := db.QueryRow(q).Scan(&mode); err != nil {
+			t.Fatal(err)
+		}
+		return mode
+	}
+	journal("PRAGMA journal_mode = DELETE")
+	k.want(0, "unknown", "show", "--scope", "order", "k")
+	if mode := journal("PRAGMA journal_mode"); mode != "delete" {
+		t.Errorf("the journal mode is %s", mode)
 	}
 }
 
