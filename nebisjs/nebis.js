@@ -135,9 +135,9 @@ export let action = name => ({
 // Fields named id, method or action hide the form's own properties.
 let attribute = (form, button, name) => button?.getAttribute('form' + name) ?? form.getAttribute(name)
 
-// guarded says whether a form, sent by that button, is ours: not one that
+// guarded says whether a form, sent by that button, is ours: not one that says off,
 // searches, closes a dialog or goes to another host.
-let guarded = (form, button) => (form.nebis || form.matches('[data-nebis]')) && (form.matches('[hx-post]') ||
+let guarded = (form, button) => (form.nebis || form.matches('[data-nebis]')) && !form.matches('[data-nebis=off i]') && (form.matches('[hx-post]') ||
 	/post/i.test(attribute(form, button, 'method')) &&
 	new URL(attribute(form, button, 'action') || location, document.baseURI).host == location.host)
 
