@@ -80,6 +80,26 @@ func TestEveryAnswerIsLost(t *testing.T) {
 	})
 }
 
+// Case 48: a person who sees half of an answer reloads the page.
+func TestAnAnswerIsCutOff(t *testing.T) {
+	t.Parallel()
+	each(t, all, func(t *testing.T, w way, s *site, b tab) {
+		s.next(cutAnswer)
+		b.do(order)
+		if w != fetch {
+			b.do(until(`location.pathname == "/orders" || location.protocol == "chrome-error:"`), chromedp.Reload())
+		}
+		b.do(result)
+		sent := len(s.arrivals())
+		if w == unprotected {
+			s.want(sent)
+			return
+		}
+		s.want(1)
+		s.wantSent(sent, 1)
+	})
+}
+
 // The browser sends a POST again by itself when a connection that it had used
 // before is closed: no script can see that, let alone prevent it.
 func TestAConnectionClosedWithoutAnAnswer(t *testing.T) {
