@@ -149,9 +149,26 @@ func TestStorageForbidden(t *testing.T) {
 					t.Fatalf("the storage is not forbidden: %s", got)
 				}
 			}
+			thrown := b.thrown()
 			sendTwice(w, s, b)
+			if found := thrown(); len(found) > 0 {
+				t.Errorf("scripts have thrown %s", found)
+			}
 		})
 	}
+	// A page that is kept for Back is a memory of its own.
+	t.Run("an intent that is open is kept over Back", func(t *testing.T) {
+		t.Parallel()
+		s, b := start(t, forbidding, fetch)
+		b.do(script(prelude))
+		s.next(open)
+		b.eval(`send("tea")`)
+		key := b.eval("act.key")
+		b.do(script(`location = "/orders/7"`), result, back())
+		if got := b.eval(`persisted + " " + act.key`); got != "true "+key {
+			t.Errorf("after Back: %s, the key was %s", got, key)
+		}
+	})
 }
 
 // sendTwice clicks twice.
