@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"database/sql"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"net/url"
 )
@@ -40,9 +39,6 @@ type RowResult[Out any] struct {
 	Out    Out   // of a row that was created or replayed
 	Err    error // of one that was not
 }
-
-// ErrTooManyRows: the batch has more rows than Options.MaxRows; none of them ran.
-var ErrTooManyRows = errors.New("nebis: batch has too many rows")
 
 // maxBatchKey leaves room for the row's part of the key.
 const maxBatchKey = maxKey - len(hashedRow) - 2*sha256.Size

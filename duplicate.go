@@ -1,6 +1,7 @@
 package nebis
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -33,13 +34,10 @@ func Duplicate(err error, index string, columns ...string) bool {
 	if refusedBy(err, index, columns) {
 		return true
 	}
-	switch e := err.(type) {
-	case interface{ Unwrap() error }:
-		return Duplicate(e.Unwrap(), index, columns...)
-	case interface{ Unwrap() []error }:
-		return slices.ContainsFunc(e.Unwrap(), func(err error) bool { return Duplicate(err, index, columns...) })
+	if several, ok := err.(interface{ Unwrap() []error }); ok {
+		return slices.ContainsFunc(several.Unwrap(), func(err error) bool { return Duplicate(err, index, columns...) })
 	}
-	return false
+	return Duplicate(errors.Unwrap(err), index, columns...)
 }
 
 // refusedBy looks at one error, which is a driver's if it has what theirs have: the

@@ -71,11 +71,11 @@ func TestAFileIsBookedOnceThoughARowIsCorrected(t *testing.T) {
 	for i := range 5 {
 		rows = append(rows, nebis.Row[Line]{Key: fmt.Sprint(i), In: Line{i, "tea", i}}) // the first has none
 	}
-	failed, err := Import(t.Context(), store, "note 17", rows)
-	if err == nil {
+	if _, err := Import(t.Context(), store, "note 17", rows); err == nil {
 		t.Error("a blank in a key is taken")
 	}
-	if failed, err = Import(t.Context(), store, "note-17", rows); err != nil || len(failed) != 1 || failed[0].Key != "0" {
+	failed, err := Import(t.Context(), store, "note-17", rows)
+	if err != nil || len(failed) != 1 || failed[0].Key != "0" {
 		t.Error(failed, err)
 	}
 	wantStock(t, db, 4)

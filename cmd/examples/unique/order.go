@@ -22,7 +22,7 @@ var (
 	selectOrder = `SELECT id, owner, idem_key, item FROM orders WHERE owner = ? AND idem_key = ?`
 )
 
-// ErrOther: the owner used the key before, for something else.
+// ErrOther says that the owner used the key before, for something else.
 var ErrOther = errors.New("this key belongs to another order")
 
 // Place makes the order once. Sent again with the same key it returns the first one,
