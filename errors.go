@@ -42,6 +42,10 @@ var (
 	// not there; nothing was changed.
 	ErrState = errors.New("nebis: not in the state for that")
 
+	// ErrTooManyRows: the batch has more rows than Options.MaxRows; none of them
+	// ran.
+	ErrTooManyRows = errors.New("nebis: batch has too many rows")
+
 	// ErrNotKept: done before, but the answer is no longer there (or was too
 	// large to keep). It is not run again.
 	ErrNotKept = errors.New("nebis: done, answer not kept")

@@ -271,6 +271,13 @@ func TestLargeBodiesPassWhereTheRouteSaysSo(t *testing.T) {
 	}
 }
 
+// In a transaction a large body would hold it open while it comes.
+func TestLargeBodiesDoNotPassIntoATransaction(t *testing.T) {
+	s := orders(t, sqlite, &nebishttp.Route{Stream: true, MaxRequest: 50}, nil)
+	s.want(s.send("/", strings.Repeat("x", 51), key, "k"), 413, "invalid")
+	s.wantOrders(0)
+}
+
 func TestWithoutAKeyALeasedHandlerRunsEachTime(t *testing.T) {
 	s := leased(t, sqlite, nil, answers(500, "as it is"))
 	for range 2 {
