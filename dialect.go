@@ -69,6 +69,8 @@ func (d Dialect) schema(n name) []string {
 //	save      response, row id, token; with saveByKey response, key, scope, owner, token
 //	grant     as save, with the lease in microseconds for the response
 //	harden    row id, token
+//	look      as read; lookTx likewise
+//	lock      row id, the token that was seen
 type engine struct {
 	insert, takeover, recheck string
 	first                     string // insert, waiting as little as the server can
@@ -77,6 +79,7 @@ type engine struct {
 	save, saveTx              string // saveTx: inside the caller's transaction
 	grant                     string // of a lease
 	lease                     leaseSQL
+	look, lookTx, lock        string // the row with all that is told of it; lookTx: inside the caller's transaction
 	purge, stamp              string
 
 	// Waits for who holds the key, with read's arguments, where a waiting insert
@@ -98,6 +101,7 @@ type engine struct {
 	won func(ctx context.Context, tx *sql.Tx, stmt *sql.Stmt, claim string, args []any) (id int64, won bool, err error)
 
 	after, before string // run after the claim and before the save, if any
+	takeWriter    string // to be sent first: a transaction that began with a read could not write
 	blindWrite    bool   // readers stand in the writer's way: nothing is looked for
 	hex           bool   // the answer is sent in hex: as text, the connection's charset would convert it
 	disarm        string // puts the session right again after a rollback, if needed

@@ -38,6 +38,14 @@ var (
 	// ErrLost: the lease went to someone else before the answer was saved.
 	ErrLost = errors.New("nebis: lease was lost")
 
+	// ErrState: the key is not in the state that Resolve or Release acts on, or is
+	// not there; nothing was changed.
+	ErrState = errors.New("nebis: not in the state for that")
+
+	// ErrTooManyRows: the batch has more rows than Options.MaxRows; none of them
+	// ran.
+	ErrTooManyRows = errors.New("nebis: batch has too many rows")
+
 	// ErrNotKept: done before, but the answer is no longer there (or was too
 	// large to keep). It is not run again.
 	ErrNotKept = errors.New("nebis: done, answer not kept")

@@ -6,13 +6,15 @@ import (
 )
 
 // leaseSQL is what a lease sends outside of its claim. The databases differ only
-// in how they tell the time and take a text. All find the row by its key and are
-// guarded by a token, so each can be sent again when its answer was lost.
+// in how they tell the time and take a text. All but the last find the row by its
+// key, and all are guarded by a token, so each can be sent again when its answer
+// was lost.
 //
 //	extend  lease in microseconds; key, scope, owner, token
 //	end     status, response, error; key, scope, owner, token
 //	adopt   new token, lease; key, scope, owner, the token that was seen
-type leaseSQL struct{ extend, end, adopt string }
+//	decide  new token, status, response, error, keep; id, the token and the status that were seen
+type leaseSQL struct{ extend, end, adopt, decide string }
 
 // newLeaseSQL makes the statements for a table: now is the database's clock,
 // later what it will show after a number of microseconds, text a text argument.
@@ -23,16 +25,23 @@ func newLeaseSQL(table, now, later, text string) leaseSQL {
 		extend: set + `lease_until = ` + later + held + ` AND lease_until > ` + now,
 		end:    set + `lease_until = ` + now + `, status = ?, response = ` + text + `, error = ` + text + held,
 		adopt:  set + `token = ?, lease_until = ` + later + `, attempts = attempts + 1` + held + ` AND lease_until <= ` + now,
+		decide: set + `token = ?, status = ?, response = ` + text + `, error = ` + text + `, lease_until = NULL, expires_at = ` + later +
+			` WHERE id = ? AND token = ? AND status = ?`,
 	}
 }
 
 // number names the parameters $1, $2, ….
 func (l *leaseSQL) number() {
-	for _, q := range []*string{&l.extend, &l.end, &l.adopt} {
-		for n := 1; strings.Contains(*q, "?"); n++ {
-			*q = strings.Replace(*q, "?", "$"+strconv.Itoa(n), 1)
-		}
+	for _, q := range []*string{&l.extend, &l.end, &l.adopt, &l.decide} {
+		*q = numbered(*q)
 	}
+}
+
+func numbered(q string) string {
+	for n := 1; strings.Contains(q, "?"); n++ {
+		q = strings.Replace(q, "?", "$"+strconv.Itoa(n), 1)
+	}
+	return q
 }
 
 // attemptsAgain counts the runs of a key that was freed; an expired one begins anew.

@@ -69,6 +69,7 @@ FROM ` + t + ` WHERE idem_key = ? AND scope = ? AND (owner = ? OR token IS NULL)
 	// that, new keys that sort into the gap wait behind it. A read that waits at
 	// READ COMMITTED asks for the row alone. ('' is the owner in old code's rows.)
 	e.await = `SELECT id FROM ` + t + ` WHERE idem_key = ? AND scope = ? AND owner IN (?, '') LOCK IN SHARE MODE`
+	e.lookSQL(`CAST(error AS BINARY)`, `TIMESTAMPDIFF(MICROSECOND, '1970-01-01', %s)`, ` FOR UPDATE`)
 	e.hex = true
 	e.upsert, e.readTx = mysqlUpsert(n), e.read+` FOR UPDATE`
 	if strict {
@@ -108,6 +109,7 @@ ON DUPLICATE KEY UPDATE ` + strings.Join(set, ",\n  ")
 func mariadbEngine(n name) *engine {
 	e := mysqlEngine(n, false)
 	e.won = errorTells
+	e.lock += ` SKIP LOCKED` // MySQL proper has it from 8.0 only
 	e.bounded = func(claim string, wait time.Duration) string {
 		return fmt.Sprintf(`BEGIN NOT ATOMIC
 SET STATEMENT innodb_lock_wait_timeout=%d FOR %s;
@@ -119,6 +121,7 @@ END`, seconds(wait), claim, mustMatch(claim != e.insert))
 	e.boundedTx = func(claim string, wait time.Duration) string {
 		return fmt.Sprintf(`SET STATEMENT innodb_lock_wait_timeout=%d FOR %s`, seconds(wait), claim)
 	}
+	e.lookTx = e.boundedTx(e.look, 0)
 	e.save, e.grant = mariadbLast(e.save), mariadbLast(e.grant)
 	e.saveCommits = true
 	e.disarm = `BEGIN NOT ATOMIC ROLLBACK; SET autocommit = 1; END`

@@ -45,7 +45,7 @@ FROM bound WHERE id = $5::bigint AND `
 	save := `UPDATE ` + t + ` SET status = 'done', response = $1, updated_at = clock_timestamp()` + mine
 	lease := newLeaseSQL(t, now, later, "?")
 	lease.number()
-	return &engine{
+	e := &engine{
 		insert: `INSERT INTO ` + t + ` (idem_key, scope, owner, fingerprint, token, status, created_at, updated_at, expires_at)
 SELECT $1, $2, $3, $4, $5, 'processing', clock_timestamp(), clock_timestamp(), clock_timestamp() + $6::bigint * interval '1 microsecond'
 FROM bound ON CONFLICT DO NOTHING`,
@@ -69,6 +69,9 @@ WHERE ctid = ANY (ARRAY(SELECT ctid FROM ` + t + ` WHERE expires_at IS NULL AND 
 		won:       countWon,
 		saveByKey: true,
 	}
+	e.lookSQL(`error`, `(EXTRACT(EPOCH FROM %s) * 1000000)::bigint`, ` FOR UPDATE SKIP LOCKED`)
+	e.lock = numbered(e.lock)
+	return e
 }
 
 // postgresBounded sets lock_timeout, claims and puts the old value back, in one

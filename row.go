@@ -32,10 +32,11 @@ func readRow(ctx context.Context, q querier, stmt string, op Op) (*row, error) {
 	return scanRow(q.QueryRowContext(ctx, stmt, op.Key, op.Scope, op.Owner))
 }
 
-func scanRow(answer *sql.Row) (*row, error) {
+// scanRow scans more columns, if there are any, into more.
+func scanRow(answer *sql.Row, more ...any) (*row, error) {
 	r := new(row)
 	var free, fresh int
-	err := answer.Scan(&r.id, &r.status, &r.fingerprint, &r.token, &r.response, &free, &r.lease, &fresh)
+	err := answer.Scan(append([]any{&r.id, &r.status, &r.fingerprint, &r.token, &r.response, &free, &r.lease, &fresh}, more...)...)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}

@@ -40,7 +40,7 @@ func sqliteEngine(n name) *engine {
 WHERE id = ? AND `
 	const mine = ` WHERE id = ? AND token = ? AND status = 'processing'`
 	save := `UPDATE ` + t + ` SET status = 'done', response = ?, updated_at = ` + sqliteNow + mine
-	return &engine{
+	e := &engine{
 		insert: `INSERT INTO ` + t + ` (idem_key, scope, owner, fingerprint, token, status, created_at, updated_at, expires_at)
 VALUES (?, ?, ?, ?, ?, 'processing', ` + sqliteNow + `, ` + sqliteNow + `, ` + sqliteKeep + `) ON CONFLICT DO NOTHING`,
 		takeover: renew + `idem_key = ? AND scope = ? AND COALESCE(token, '') = ? AND ` + sqliteFree,
@@ -59,5 +59,9 @@ WHERE id IN (SELECT id FROM ` + t + ` WHERE expires_at IS NULL AND token IS NULL
 		won:    rowsWon,
 		after:  `SAVEPOINT nebis`,
 		before: `RELEASE SAVEPOINT nebis`,
+
+		takeWriter: `UPDATE ` + t + ` SET id = id WHERE 1 = 0`,
 	}
+	e.lookSQL(`error`, `CAST(ROUND((julianday(%s) - 2440587.5) * 86400000) * 1000 AS INTEGER)`, ``)
+	return e
 }

@@ -50,6 +50,9 @@ type Options struct {
 	// Defaults to 1 MiB.
 	MaxResponse int
 
+	// MaxRows is how many rows one Batch may have. Defaults to 1,000.
+	MaxRows int
+
 	// Isolation is the level of the transactions of Do. Defaults to the
 	// connection's own. On MySQL a level costs a round trip more; in the DSN it
 	// costs none.
@@ -120,7 +123,7 @@ func New(db *sql.DB, d Dialect, o *Options) (*Store, error) {
 
 // fill puts the defaults in.
 func (o *Options) fill() error {
-	if o.Keep < 0 || o.CommitWait < 0 || o.WaitPiece < 0 || o.MaxWaiters < 0 || o.MaxWaitingConns < 0 || o.MaxClaims < 0 || o.MaxResponse < 0 {
+	if o.Keep < 0 || o.CommitWait < 0 || o.WaitPiece < 0 || o.MaxWaiters < 0 || o.MaxWaitingConns < 0 || o.MaxClaims < 0 || o.MaxResponse < 0 || o.MaxRows < 0 {
 		return errors.New("nebis: a bound in Options is negative")
 	}
 	orDefault(&o.Keep, defaultKeep)
@@ -131,6 +134,7 @@ func (o *Options) fill() error {
 	orDefault(&o.MaxWaitingConns, 5)
 	orDefault(&o.MaxClaims, 20)
 	orDefault(&o.MaxResponse, 1<<20)
+	orDefault(&o.MaxRows, 1000)
 	return nil
 }
 

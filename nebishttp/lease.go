@@ -29,6 +29,7 @@ import (
 // nil. Lease panics when scope or route is malformed.
 func (m *Middleware) Lease(scope string, route *Route) func(http.Handler) http.Handler {
 	rt := m.newRoute(scope, route)
+	rt.large = rt.Stream
 	if rt.Recheck != nil {
 		panic(fmt.Sprintf("nebishttp: route %q: Recheck needs a transaction, which a lease has not", scope))
 	}

@@ -42,7 +42,7 @@ type form struct {
 
 func (rt *route) readRequest(w http.ResponseWriter, r *http.Request) (q *request, err error) {
 	q = &request{r: r}
-	if rt.Stream {
+	if rt.large {
 		q.body, q.rest, err = readHead(r, rt.MaxRequest)
 	} else {
 		q.body, err = readBody(w, r, rt.MaxRequest)

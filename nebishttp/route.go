@@ -118,6 +118,7 @@ type route struct {
 	Route
 	m      *Middleware
 	scope  string
+	large  bool // bodies pass: a lease, whose route says Stream
 	digest fingerprinter
 }
 

@@ -108,11 +108,18 @@ func (rt *route) first(q *request, owner string) string {
 	defer cancel()
 	op := rt.op(q, owner)
 	op.Fingerprint, op.Recheck, op.Wait = "", nil, -1
-	rec, _, err := nebis.Do(ctx, rt.m.store, op, func(context.Context, *sql.Tx) (record, error) { return record{}, errLook })
+	rec, err := rt.look(ctx, op)
 	if err != nil {
 		return ""
 	}
 	return rec.header.Get("Location")
+}
+
+// look returns the stored answer of an operation, and runs nothing; errLook where
+// there is none.
+func (rt *route) look(ctx context.Context, op nebis.Op) (record, error) {
+	rec, _, err := nebis.Do(ctx, rt.m.store, op, func(context.Context, *sql.Tx) (record, error) { return record{}, errLook })
+	return rec, err
 }
 
 // plain runs the handler in a transaction that nothing remembers.

@@ -50,7 +50,8 @@ export interface Action {
 	 * Sends a request with the key of this intent: the same for two clicks at once
 	 * (they get one request, and each a copy of its answer), for every try, and
 	 * after a reload; a new one after success, or when the body has changed after a
-	 * definite failure. Resolves with the last answer, whatever its status.
+	 * definite failure. Resolves with the last answer, whatever its status, once it
+	 * has come whole: not for event streams.
 	 *
 	 * Rejects when nothing was answered; with the reason of `init.signal`; or with a
 	 * DOMException named `OpenError`, and sends nothing, when the body is another

@@ -64,7 +64,8 @@
 			record._tries++
 			try {
 				response = await Promise.race([
-					fetch(url, {method: 'POST', ...init, headers}),
+					// To its end: an answer that is cut off is none.
+					fetch(url, {method: 'POST', ...init, headers}).then(async response => (await response.clone().blob(), response)),
 					new Promise((_, late) => setTimeout(late, timeout, Error('nebis: timeout'))),
 				])
 				let after = response.headers.get('Retry-After')
@@ -75,7 +76,7 @@
 				if (signal?.aborted) throw cause
 				error = cause
 				// Back online, it goes on at once.
-				if (!navigator.onLine) wait = 0
+				wait *= navigator.onLine
 			}
 			let left = end - Date.now()
 			if ((wait ||= left) > left || left < 0) {
@@ -128,9 +129,9 @@
 	// Fields named id, method or action hide the form's own properties.
 	let attribute = (form, button, name) => button?.getAttribute('form' + name) ?? form.getAttribute(name)
 
-	// guarded says whether a form, sent by that button, is ours: not one that
+	// guarded says whether a form, sent by that button, is ours: not one that says off,
 	// searches, closes a dialog or goes to another host.
-	let guarded = (form, button) => (form.nebis || form.matches('[data-nebis]')) && (form.matches('[hx-post]') ||
+	let guarded = (form, button) => !/off/i.test(form.getAttribute('data-nebis') ?? (form.nebis || 'off')) && (form.hasAttribute('hx-post') ||
 		/post/i.test(attribute(form, button, 'method')) &&
 		new URL(attribute(form, button, 'action') || location, document.baseURI).host == location.host)
 
@@ -149,7 +150,7 @@
 		if (!input) form.append(input = Object.assign(document.createElement('input'), {type: 'hidden', name: 'idempotency_key', autocomplete: 'off'}))
 		input.value ||= input.dataset.nebisRenew = newKey()
 		if (!state) {
-			let {type} = performance.getEntriesByType('navigation')[0]
+			let [{type}] = performance.getEntriesByType('navigation')
 			let name = location.pathname + (form.getAttribute('id') ?? form.getAttribute('action'))
 			state = form.nebis = {_name: name}
 			if (open[name] && type != 'navigate') renew(input, open[name].key)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/nebis-dev/nebis/cmd/internal/dburl"
 	"github.com/nebis-dev/nebis/cmd/internal/find"
+	"github.com/nebis-dev/nebis/cmd/internal/report"
 )
 
 // findFlags is the command line of find.
@@ -110,6 +111,7 @@ func (f *findFlags) target(e env) (dburl.Target, error) {
 	if err != nil {
 		return dburl.Target{}, err
 	}
+	f.opts.Lang, _ = report.ParseLang(f.lang, e.getenv) // which check has done
 	f.opts.Location, f.opts.Same, f.opts.ID = loc, splitNames(f.same), splitNames(f.id)
 	switch {
 	case f.db == "":

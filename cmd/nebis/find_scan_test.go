@@ -112,6 +112,36 @@ func TestExitCodesOfFindAndScan(t *testing.T) {
 	}
 }
 
+// Before the work, on standard error, as Git and others do; errors stay English, for
+// whoever searches for them.
+func TestAWarningIsInTheLanguageOfTheReport(t *testing.T) {
+	url := ordersTwice(t)
+	target, err := dburl.Parse(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db, err := target.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	// SQLite's estimate is the greatest id.
+	if _, err := db.Exec("UPDATE orders SET id = 5000000 WHERE id = 1002"); err != nil {
+		t.Fatal(err)
+	}
+	for lang, want := range map[string]string{"en": "no index on add_time", "zh": "add_time 列上没有索引"} {
+		for _, c := range []struct {
+			env  map[string]string
+			args []string
+		}{{nil, []string{"--lang", lang}}, {map[string]string{"LANG": lang + ".UTF-8"}, nil}} {
+			_, _, stderr := call(t, c.env, append([]string{"find", "--db", url, "--table", "orders"}, c.args...)...)
+			if !strings.Contains(stderr, want) {
+				t.Errorf("%s %v: it said %q", lang, c, stderr)
+			}
+		}
+	}
+}
+
 func TestJSONAndThePageHaveTheSameFigures(t *testing.T) {
 	twice, _ := logs(t)
 	for _, command := range [][]string{{"scan", twice}, {"find", "--db", ordersTwice(t), "--table", "orders"}} {

@@ -27,7 +27,10 @@ var commands = []func(env) *cobra.Command{
 	newDemo,
 	newFind,
 	newGateway,
+	newRelease,
+	newResolve,
 	newScan,
+	newShow,
 	newVersion,
 }
 

@@ -41,6 +41,15 @@ func TestBackEditAndSubmit(t *testing.T) {
 	})
 }
 
+// The key stands for the basket, whatever is edited.
+func TestBackToABasketEditAndSubmit(t *testing.T) {
+	t.Parallel()
+	s, b := start(t, browser(t), way{look: basket})
+	b.do(order, result, back(), set("#order [name=item]", "coffee"), order, says("has been used"))
+	s.want(1)
+	s.wantSent(2, 1)
+}
+
 // A browser that does not keep pages, as with no-store it may not.
 func TestBackToAPageThatWasNotKept(t *testing.T) {
 	t.Parallel()

@@ -7,11 +7,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/cdproto/target"
 	"github.com/chromedp/chromedp"
 
@@ -163,6 +165,28 @@ func (b tab) eval(expression string) string {
 		b.t.Fatalf("%s: %v", expression, err)
 	}
 	return text
+}
+
+// thrown tells what scripts throw from now on, and nobody catches.
+func (b tab) thrown() func() []string {
+	b.t.Helper()
+	var mu sync.Mutex
+	var all []string
+	err := chromedp.Listen(b.ctx, func(event any) {
+		if e, ok := event.(*runtime.EventExceptionThrown); ok {
+			mu.Lock()
+			defer mu.Unlock()
+			all = append(all, fmt.Sprintf("%s:%d: %s", e.ExceptionDetails.URL, e.ExceptionDetails.LineNumber+1, e.ExceptionDetails.Text))
+		}
+	})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return func() []string {
+		mu.Lock()
+		defer mu.Unlock()
+		return slices.Clone(all)
+	}
 }
 
 // key is what the hidden field of the page's form says.

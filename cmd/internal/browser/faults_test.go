@@ -3,6 +3,7 @@ package browser
 import (
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 
@@ -63,6 +64,22 @@ func loseRequest(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
 func loseAnswer(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	next.ServeHTTP(httptest.NewRecorder(), r)
 	loseRequest(w, r, next)
+}
+
+// cutAnswer does the work and closes the connection in the middle of the answer: of
+// its headers for a person, of its body for a program.
+func cutAnswer(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	next.ServeHTTP(httptest.NewRecorder(), r)
+	conn, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		return
+	}
+	defer conn.Close()
+	if !program(r) {
+		_, _ = io.WriteString(conn, "HTTP/1.1 303 See Other\r\nLoca")
+		return
+	}
+	_, _ = io.WriteString(conn, "HTTP/1.1 201 Created\r\nIdempotency-Status: created\r\nContent-Length: 8\r\n\r\n{\"id")
 }
 
 // await waits until a condition holds, which is asked with s.mu held.

@@ -82,6 +82,11 @@ func TestAnIntentHasOneKey(t *testing.T) {
 			js:   `told(send("tea", hurried)).then(word => word + " " + seen)`,
 			want: "created 503,429,425,502,504,409", sent: 7, keys: 1, orders: 1,
 		},
+		"an answer that is cut off is none": {
+			meet: []fault{cutAnswer},
+			js:   `told(send("tea", hurried)).then(word => word + " " + seen.length)`,
+			want: "replayed 1", sent: 2, keys: 1, orders: 1,
+		},
 		"after success it is another": {
 			js:   `told(send("tea")).then(async word => [word, act.key, await told(send("tea"))])`,
 			want: "created,,created", sent: 2, keys: 2, orders: 2,

@@ -80,6 +80,7 @@ func TestFormsThatAreNotOursAreLeftAlone(t *testing.T) {
 		"a button with GET":     `document.querySelector("#order button").formMethod = "get"`,
 		"a button to elsewhere": `document.querySelector("#order button").formAction = "http://localhost:1/orders"`,
 		"no data-nebis":         `delete order.dataset.nebis`,
+		"data-nebis says off":   `order.dataset.nebis = "Off"`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -80,6 +80,26 @@ func TestEveryAnswerIsLost(t *testing.T) {
 	})
 }
 
+// Case 48: a person who sees half of an answer reloads the page.
+func TestAnAnswerIsCutOff(t *testing.T) {
+	t.Parallel()
+	each(t, all, func(t *testing.T, w way, s *site, b tab) {
+		s.next(cutAnswer)
+		b.do(order)
+		if w != fetch {
+			b.do(until(`location.pathname == "/orders" || location.protocol == "chrome-error:"`), chromedp.Reload())
+		}
+		b.do(result)
+		sent := len(s.arrivals())
+		if w == unprotected {
+			s.want(sent)
+			return
+		}
+		s.want(1)
+		s.wantSent(sent, 1)
+	})
+}
+
 // The browser sends a POST again by itself when a connection that it had used
 // before is closed: no script can see that, let alone prevent it.
 func TestAConnectionClosedWithoutAnAnswer(t *testing.T) {
@@ -129,9 +149,30 @@ func TestStorageForbidden(t *testing.T) {
 					t.Fatalf("the storage is not forbidden: %s", got)
 				}
 			}
+			thrown := b.thrown()
+			if !w.noScripts {
+				// What a page throws as it is left is not told, so it leaves once before.
+				b.do(script(`dispatchEvent(new Event("pagehide"))`))
+			}
 			sendTwice(w, s, b)
+			if found := thrown(); len(found) > 0 {
+				t.Errorf("scripts have thrown %s", found)
+			}
 		})
 	}
+	// A page that is kept for Back is a memory of its own.
+	t.Run("an intent that is open is kept over Back", func(t *testing.T) {
+		t.Parallel()
+		s, b := start(t, forbidding, fetch)
+		b.do(script(prelude))
+		s.next(open)
+		b.eval(`send("tea")`)
+		key := b.eval("act.key")
+		b.do(script(`location = "/orders/7"`), result, back())
+		if got := b.eval(`persisted + " " + act.key`); got != "true "+key {
+			t.Errorf("after Back: %s, the key was %s", got, key)
+		}
+	})
 }
 
 // sendTwice clicks twice.

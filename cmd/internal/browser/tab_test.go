@@ -52,6 +52,24 @@ func TestADuplicatedTabHasAKeyOfItsOwn(t *testing.T) {
 	})
 }
 
+// A copy of the storage has no key while the page is looked at: at the first look,
+// and when the person comes back from another tab. The copy is read on a page without
+// the client, which would take keys away.
+func TestNoKeyIsCopiedFromAPageInUse(t *testing.T) {
+	t.Parallel()
+	each(t, []way{guardedForm, ownForm, fetch}, func(t *testing.T, _ way, s *site, b tab) {
+		s.slow()
+		other := b.opened(s.url+"/orders/7", script(`document.onvisibilitychange = () => document.hidden || setTimeout(() => open("/orders/8"))`),
+			s.when(1, `open("/orders/7")`), order)
+		third := b.opened(s.url+"/orders/8", front)
+		for _, copied := range []tab{other, third} {
+			if got := copied.eval(`sessionStorage.nebis`); got != "undefined" {
+				t.Errorf("%s has %s", copied.eval("location.pathname"), got)
+			}
+		}
+	})
+}
+
 // The same after a reload, which has the key out of the storage.
 func TestATabDuplicatedAfterAReloadHasAKeyOfItsOwn(t *testing.T) {
 	t.Parallel()

@@ -52,6 +52,7 @@ type attempt struct {
 	Order    order
 	Replayed bool
 	Happened verdict
+	Lost     bool // ErrLost, and the function's context had ended by it
 	Err      string
 	cause    error // in this process only
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"time"
 
 	"github.com/go-sql-driver/mysql"
 
@@ -22,11 +23,13 @@ type SiteConfig struct {
 // SiteEnv is the environment variable with a site's configuration.
 const SiteEnv = "NEBIS_CRASH_SITE"
 
-// A request names a key and where to stop, or lets a stopped Do go on.
+// A request names a key and where to stop, or lets a stopped Do go on. With a
+// length it is a Lease.
 type request struct {
-	Key  string
-	Stop step
-	GoOn bool
+	Key   string
+	Stop  step
+	Lease time.Duration
+	GoOn  bool
 }
 
 // A message says that a Do has stopped, or what it returned.
@@ -84,6 +87,14 @@ func (s *site) listen(in *json.Decoder) error {
 }
 
 func (s *site) serve(r request) {
+	if r.Lease > 0 {
+		a := tryLease(context.Background(), s.store, r.Key, leaseOptions(r.Lease), func(ctx context.Context) {
+			s.stop(r.Stop)
+			<-ctx.Done() // it was stopped for longer than its lease
+		})
+		s.say(message{Attempt: &a})
+		return
+	}
 	a := try(context.Background(), s.store, r.Key, func(ctx context.Context, at step) {
 		switch {
 		case at == r.Stop:

@@ -30,6 +30,16 @@ func parseSQLite(file string) (Target, error) {
 	return Target{nebis.SQLite, "sqlite", dsn, "sqlite:" + file}, nil
 }
 
+// Existing is the same database for a command that looks after what is there: a
+// SQLite file is not made, and keeps its journal mode.
+func (t Target) Existing() Target {
+	if t.Dialect == nebis.SQLite {
+		file, _, _ := strings.Cut(t.DSN, "?")
+		t.DSN = file + "?" + url.Values{"mode": {"rw"}, "_pragma": {"busy_timeout(5000)"}}.Encode()
+	}
+	return t
+}
+
 // patient connects to SQLite. When several processes open a new file at once, one
 // of them changes it to WAL, and the others are told that it is busy, whatever
 // busy_timeout says.

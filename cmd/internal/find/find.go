@@ -15,6 +15,7 @@ import (
 
 	"github.com/nebis-dev/nebis"
 	"github.com/nebis-dev/nebis/cmd/internal/dburl"
+	"github.com/nebis-dev/nebis/cmd/internal/report"
 )
 
 // Options say what to look for; only Table is required.
@@ -33,6 +34,7 @@ type Options struct {
 	Full     bool           // with the ids of the rows
 
 	Warn     func(string)       // told before a large table is read without an index
+	Lang     report.Lang        // of what Warn is told. Defaults to English
 	Progress func(rows, of int) // told after every read
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/nebis-dev/nebis"
 	"github.com/nebis-dev/nebis/cmd/internal/dburl"
 	"github.com/nebis-dev/nebis/cmd/internal/find"
+	"github.com/nebis-dev/nebis/cmd/internal/report"
 )
 
 func TestAConditionThatWritesIsRefusedInWords(t *testing.T) {
@@ -219,6 +220,10 @@ func TestALargeTableWithoutAnIndexIsToldBeforehand(t *testing.T) {
 	s.find(o)
 	if len(events) == 0 || !strings.Contains(events[0], "no index on created_at") || !strings.Contains(events[0], "5,000,000") {
 		t.Errorf("it said %q", events)
+	}
+	events, o.Lang = nil, report.Chinese
+	if s.find(o); len(events) == 0 || !strings.Contains(events[0], "created_at 列上没有索引") {
+		t.Errorf("in Chinese it said %q", events)
 	}
 	s.exec("CREATE INDEX by_status ON orders (status, created_at)") // of no use
 	events = nil

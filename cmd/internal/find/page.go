@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/nebis-dev/nebis/cmd/internal/report"
 )
@@ -134,7 +135,7 @@ func (r *Result) newestSection(l report.Lang) report.Section {
 	for _, g := range r.Newest {
 		cells := []string{short(g.First), report.Count(g.Rows), g.gaps(l)}
 		if r.full {
-			cells = append(cells, g.more(strings.Join(g.IDs, ", ")))
+			cells = append(cells, g.ids())
 		}
 		t.Rows = append(t.Rows, cells)
 	}
@@ -148,6 +149,22 @@ func (g *Group) gaps(l report.Lang) string {
 		all = append(all, l.Gap(time.Duration(s*float64(time.Second)).Round(time.Millisecond)))
 	}
 	return g.more(strings.Join(all, ", "))
+}
+
+// idRoom is how many characters of ids a list has room for; JSON has more of them.
+const idRoom = 100
+
+// ids are as many as there is room for, each of them whole: half of one finds no row.
+func (g *Group) ids() string {
+	n, room := 0, idRoom
+	for ; n < len(g.IDs) && (n == 0 || room >= utf8.RuneCountInString(g.IDs[n])); n++ {
+		room -= utf8.RuneCountInString(g.IDs[n] + ", ")
+	}
+	s := strings.Join(g.IDs[:n], ", ")
+	if n < len(g.IDs) {
+		return s + " …"
+	}
+	return g.more(s)
 }
 
 func (g *Group) more(s string) string {

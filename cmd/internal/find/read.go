@@ -119,12 +119,15 @@ func (f *finder) unit(ctx context.Context) (int64, error) {
 }
 
 func (f *finder) warn(r readOrder) {
+	l := f.opts.Lang
 	switch {
 	case f.table.rows < largeTable || f.table.indexed(f.at):
 	case len(r.columns) == 0:
-		f.opts.Warn(fmt.Sprintf("%s has about %s rows and no key to read it by: it is read in one go", f.table.name, report.Count(f.table.rows)))
+		f.opts.Warn(fmt.Sprintf(l.Of("%s has about %s rows and no key to read it by: it is read in one go", "%s 表约有 %s 条记录，又没有可以分段读取的键：将一次读完"),
+			f.table.name, report.Count(f.table.rows)))
 	default:
-		f.opts.Warn(fmt.Sprintf("%s has about %s rows and no index on %s: all of them are read, %d at a time; stop it at any time, or give more --pause",
+		f.opts.Warn(fmt.Sprintf(l.Of("%s has about %s rows and no index on %s: all of them are read, %d at a time; stop it at any time, or give more --pause",
+			"%s 表约有 %s 条记录，%s 列上没有索引：要全部读一遍，每次 %d 条；随时可以中止，也可以把 --pause 调大"),
 			f.table.name, report.Count(f.table.rows), f.at.name, f.opts.Page))
 	}
 }

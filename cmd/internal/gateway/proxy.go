@@ -72,7 +72,7 @@ func newTransports() *transports {
 // that was used before does Go's transport ever send a request twice, and only
 // there does a site close just as the request arrives.
 func (t *transports) RoundTrip(r *http.Request) (*http.Response, error) {
-	if keyIn(r.Context()) != "" || writes(r.Method) && (callOf(r.Context()).route != nil || hasKey(r.Header)) {
+	if keyIn(r.Context()) != "" || hasKey(r.Header) {
 		return t.fresh.RoundTrip(r)
 	}
 	return t.shared.RoundTrip(r)

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -112,7 +113,8 @@ func (v *verifier) copy(w http.ResponseWriter, res *http.Response) error {
 
 // unquoted leaves the address out of an error: the key is in it.
 func unquoted(err error) error {
-	if u, ok := err.(*url.Error); ok {
+	var u *url.Error
+	if errors.As(err, &u) {
 		return u.Err
 	}
 	return err

@@ -6,6 +6,7 @@ import (
 	"html/template"
 	"io"
 	"regexp"
+	"strings"
 )
 
 //go:embed page.html
@@ -16,6 +17,7 @@ var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
 	"clean": Clean,
 	"whole": CleanLong,
 	"words": words,
+	"long":  long,
 	"draw":  draw,
 }).Parse(source))
 
@@ -52,6 +54,21 @@ func words(s string) []word {
 	return append(all, word{Text: s[from:]})
 }
 
+// cardRoom is how many characters of one word fit beside two other values of a
+// card, which is what a row becomes on a phone.
+const cardRoom = 11
+
+// long tells whether a value gets a line of the card to itself: an address that is
+// broken in two reads like another one.
+func long(s string) bool {
+	for word := range strings.FieldsSeq(Clean(s)) {
+		if columns(word) > cardRoom {
+			return true
+		}
+	}
+	return columns(s) > 3*cardRoom
+}
+
 // drawing is a chart in the units of its SVG.
 type drawing struct {
 	Upright       bool
@@ -66,15 +83,19 @@ type shape struct {
 	LabelX, LabelY int
 	ValueX, ValueY int
 	ShowLabel      bool
+	ShowValue      bool
+	Peak           bool // the value that is shown where there is room for one only
 }
 
 // Sizes of a drawing.
 const (
 	lineHeight = 46 // the label stands above its bar: it may be long
 	lineWidth  = 480
-	barRoom    = 410
+	barRoom    = 380
 	colWidth   = 22
 	colHeight  = 120
+
+	widestValue = 999 // above a column; where one is greater only the peak says its value
 )
 
 func draw(c *Chart) drawing {
@@ -87,7 +108,7 @@ func draw(c *Chart) drawing {
 		y := i * lineHeight
 		d.Shapes = append(d.Shapes, shape{
 			Bar: b, X: 0, Y: y + 20, W: w, H: 16,
-			LabelX: 0, LabelY: y + 14, ValueX: w + 8, ValueY: y + 33, ShowLabel: true,
+			LabelX: 0, LabelY: y + 14, ValueX: w + 8, ValueY: y + 33, ShowLabel: true, ShowValue: b.Value > 0,
 		})
 	}
 	return d
@@ -95,13 +116,14 @@ func draw(c *Chart) drawing {
 
 func drawUpright(c *Chart) drawing {
 	d := drawing{Upright: true, Width: colWidth*len(c.Bars) + 8, Height: colHeight + 40, Label: spoken(c)}
+	most, peak := c.Most(), c.peak()
 	for i, b := range c.Bars {
-		h := atLeast(b, b.Value*colHeight/c.Most())
+		h := atLeast(b, b.Value*colHeight/most)
 		x := i*colWidth + 4
 		d.Shapes = append(d.Shapes, shape{
 			Bar: b, X: x + 3, Y: 16 + colHeight - h, W: colWidth - 6, H: h,
 			LabelX: x + colWidth/2, LabelY: colHeight + 34, ValueX: x + colWidth/2, ValueY: 12 + colHeight - h,
-			ShowLabel: i%3 == 0,
+			ShowLabel: i%3 == 0, ShowValue: b.Value > 0 && (most <= widestValue || i == peak), Peak: i == peak,
 		})
 	}
 	return d

@@ -4,6 +4,8 @@
 // figures.
 package report
 
+import "slices"
+
 // Page is a report in one language.
 type Page struct {
 	Title    string
@@ -62,6 +64,12 @@ func (c *Chart) Most() int {
 		most = max(most, b.Value)
 	}
 	return most
+}
+
+// peak is the first of the greatest bars.
+func (c *Chart) peak() int {
+	most := c.Most()
+	return slices.IndexFunc(c.Bars, func(b Bar) bool { return b.Value == most })
 }
 
 // Any tells whether there is anything to draw.

@@ -87,7 +87,7 @@ func TestThePageNeedsNothingElse(t *testing.T) {
 		}
 	}
 	for _, want := range []string{
-		`<html lang="zh-CN">`, `id="zh" checked`, "标题", ">Title<", "prefers-color-scheme: dark", `width="410"`, `class="right">1,000<`,
+		`<html lang="zh-CN">`, `id="zh" checked`, "标题", ">Title<", "prefers-color-scheme: dark", `width="380"`, `class="right">1,000<`,
 		`<div class="long"><dt>window</dt>`, `<div><dt>rows</dt>`, `<li>A limit: <span class="flag">--within 1h</span>, or not.</li>`, `class="whole">`, `width="2"`, `width="0"`,
 		"&lt;script&gt;", "<svg", `name="viewport"`,
 	} {
@@ -100,20 +100,46 @@ func TestThePageNeedsNothingElse(t *testing.T) {
 	}
 }
 
-// The names of 24 hours beside each other would be no more to be read.
-func TestAnUprightChartNamesEveryThird(t *testing.T) {
+// On a phone a row is a card: an address that is broken in two reads like another.
+func TestALongValueHasALineOfItsCardToItself(t *testing.T) {
+	for value, want := range map[string]bool{
+		"POST /orders": false, "1,234,567": false, "双击": false, "502 → 302": false,
+		"203.0.113.199": true, "2001:db8::1234": true, "POST /cart/checkout": true, "0.9 s, 0.12 s, 0.9 s, 4.99 s, 0.12 s": true, "看名字，重复也无妨": true,
+	} {
+		html := pageOf(t, report.Section{Table: &report.Table{Head: []string{"h"}, Rows: [][]string{{value}}}})
+		if got := strings.Contains(html, "data-long>"+value+"<"); got != want {
+			t.Errorf("%s: %v", value, got)
+		}
+	}
+}
+
+func pageOf(t *testing.T, s report.Section) string {
+	t.Helper()
+	var b strings.Builder
+	if err := report.HTML(&b, report.English, func(report.Lang) report.Page { return report.Page{Sections: []report.Section{s}} }); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// The names of 24 hours, or values of four digits, beside each other would be no
+// more to be read.
+func TestAnUprightChartHasRoomForItsTexts(t *testing.T) {
 	c := &report.Chart{Upright: true}
 	for h := range 24 {
 		c.Bars = append(c.Bars, report.Bar{Label: "h", Value: h * 1000})
 	}
-	var b strings.Builder
-	if err := report.HTML(&b, report.English, func(report.Lang) report.Page { return report.Page{Sections: []report.Section{{Chart: c}}} }); err != nil {
-		t.Fatal(err)
-	}
-	for text, want := range map[string]int{`class="label"`: 8, "<rect": 24, `height="120"`: 1, `height="0"`: 1, ">23,000</text>": 1} {
-		if got := strings.Count(b.String(), text); got != 2*want { // in two languages
+	html := pageOf(t, report.Section{Chart: c})
+	for text, want := range map[string]int{`class="label"`: 8, "<rect": 24, `height="120"`: 1, `height="0"`: 1, ">23,000</text>": 1, ",000</text>": 1} {
+		if got := strings.Count(html, text); got != 2*want { // in two languages
 			t.Errorf("%s: %d times, want %d", text, got, 2*want)
 		}
+	}
+	c.Bars = c.Bars[:1]
+	c.Bars = append(c.Bars, report.Bar{Label: "h", Value: 12}, report.Bar{Label: "h", Value: 999}, report.Bar{Label: "h", Value: 999})
+	html = pageOf(t, report.Section{Chart: c})
+	if strings.Count(html, "</text>") != 2*(2+3) || strings.Count(html, `class="peak"`) != 2 {
+		t.Errorf("two labels, three values and one peak: %s", html[strings.Index(html, "<svg"):])
 	}
 }
 

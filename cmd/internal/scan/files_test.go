@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -150,6 +151,24 @@ func TestATruncatedGzipCountsAsFarAsItGoes(t *testing.T) {
 	if !strings.Contains(r.Files[0].Trail, "unexpected EOF") {
 		t.Errorf("it does not say that the file breaks off: %+v", r.Files)
 	}
+	wantFact(t, r, "access.log.gz: its end is missing", "access.log.gz：缺少结尾部分")
+}
+
+// wantFact looks for the end of a value in both languages.
+func wantFact(t *testing.T, r *scan.Result, en, zh string) {
+	t.Helper()
+	for l, want := range map[report.Lang]string{report.English: en, report.Chinese: zh} {
+		facts := r.Page(l).Facts
+		if !slices.ContainsFunc(facts, func(f report.Fact) bool { return strings.HasSuffix(f.Value, want) }) {
+			t.Errorf("nothing says %q: %v", want, facts)
+		}
+	}
+}
+
+func TestADamagedGzipIsToldInTheLanguageOfTheReport(t *testing.T) {
+	whole := []byte(zipped(t, styles[1].text(post(0), post(1))))
+	whole[len(whole)-8] ^= 1 // of the checksum
+	wantFact(t, files(t, file(t, "access.log.gz", string(whole))), "access.log.gz: damaged", "access.log.gz：数据已损坏")
 }
 
 func TestWhatCannotBeReadIsAnError(t *testing.T) {

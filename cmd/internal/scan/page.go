@@ -1,7 +1,11 @@
 package scan
 
 import (
+	"compress/flate"
+	"compress/gzip"
+	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -78,10 +82,21 @@ func (r *Result) facts(l report.Lang) []report.Fact {
 	}
 	for _, f := range r.Files {
 		if f.Trail != "" {
-			facts = append(facts, report.Fact{Label: l.Of("Breaks off", "文件不完整"), Value: f.Name + ": " + f.Trail})
+			facts = append(facts, report.Fact{Label: l.Of("Breaks off", "文件不完整"), Value: f.Name + l.Of(": ", "：") + f.why(l)})
 		}
 	}
 	return facts
+}
+
+// why tells how a log broke off. What the system says it says in English.
+func (f *File) why(l report.Lang) string {
+	switch {
+	case errors.Is(f.broke, io.ErrUnexpectedEOF):
+		return l.Of("its end is missing", "缺少结尾部分")
+	case errors.Is(f.broke, gzip.ErrChecksum), errors.As(f.broke, new(flate.CorruptInputError)):
+		return l.Of("damaged", "数据已损坏")
+	}
+	return f.Trail
 }
 
 // short is for lists; the zone stands with the first and the last time.

@@ -41,6 +41,8 @@ type File struct {
 	Broken int    `json:"broken"`
 	Trail  string `json:"broke_off,omitempty"` // why it ended before its end
 	Twin   string `json:"same_as,omitempty"`   // the log that it is; it was read once
+
+	broke error
 }
 
 // span widens the time that the logs cover.

@@ -189,7 +189,7 @@ func (s *scanner) advance(ctx context.Context, src *source) error {
 		return err
 	}
 	if err := src.lines.broke(); err != nil {
-		src.read.Trail = err.Error()
+		src.read.broke, src.read.Trail = err, err.Error()
 	}
 	src.read.Lines += src.lines.tooLong
 	src.read.Broken += src.lines.tooLong

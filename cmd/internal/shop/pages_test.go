@@ -52,9 +52,10 @@ func TestEveryPageIsWholeInBothLanguages(t *testing.T) {
 			"naive failed":   c.submit("/naive/orders", url.Values{"item": {"tea"}, "qty": {"1"}, "fail": {"error"}}),
 			"unknown item":   c.submit("/orders", url.Values{"item": {"x"}, "qty": {"1"}}),
 			"wrong quantity": c.submit("/orders", url.Values{"item": {"tea"}, "qty": {"x"}}),
+			"batch":          c.submit("/batch", url.Values{"idempotency_key": {"b"}, "first": {"1"}}),
 			"naive wrong":    c.submit("/naive/orders", url.Values{"item": {"tea"}, "qty": {""}}),
 		}
-		for _, path := range []string{"/", "/goods/tea", "/goods/last-cup", "/goods/x", "/orders", "/orders/1", "/orders/2", "/orders/3", "/orders/99", "/basket", "/client", "/free", "/x"} {
+		for _, path := range []string{"/", "/goods/tea", "/goods/last-cup", "/goods/x", "/orders", "/orders/1", "/orders/2", "/orders/3", "/orders/99", "/basket", "/batch", "/client", "/free", "/x"} {
 			pages[path] = c.get(path)
 		}
 		for name, a := range pages {

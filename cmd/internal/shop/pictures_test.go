@@ -62,6 +62,8 @@ func photograph(v tab, l look) {
 	v.take(l, "refused")
 	v.do(open(v.base+"/basket"), click("#more"), until(`!document.querySelector("#order button").disabled`), painted)
 	v.take(l, "basket")
+	v.do(open(v.base+"/batch"), click("#batch button"), until(`document.querySelector(".lines")`), painted)
+	v.take(l, "batch")
 	v.do(open(v.base+"/goods/tea"), set("#guarded-delay", "0"), click("#guarded button"), result(""),
 		back(), set("#guarded-qty", "2"), click("#guarded button"), until(`document.querySelector(".anew")`), painted)
 	v.take(l, "mismatch")

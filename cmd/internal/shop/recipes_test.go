@@ -24,6 +24,7 @@ var vendor = flag.String("vendor", "", "folder of unpacked packages (axios-1.21.
 const (
 	browserDocs = "../../../docs/browser.md"
 	chineseDocs = "../../../docs/browser.zh-CN.md"
+	batchDocs   = "../../../docs/batch.md"
 )
 
 // example is the code that follows the mark "run: name" in a page of the docs.
@@ -115,6 +116,16 @@ func TestTheExamplesOfTheDocsRun(t *testing.T) {
 			v.wantOrders(1)
 		})
 	}
+}
+
+// The answers are lost twice, and all is sent again.
+func TestOneRequestPerRowIsABatch(t *testing.T) {
+	v := visitDocs(t, browser(t, "en"), example(t, batchDocs, "rows"))
+	again := until(`document.querySelector("#say").textContent == "3 of 3"`)
+	v.do(script(`window.kept = sessionStorage.batch`), click("#import"), again,
+		script(`sessionStorage.batch = window.kept; location.reload()`), until(`!window.kept && document.querySelector("#import")`),
+		click("#import"), again)
+	v.wantOrders(3)
 }
 
 // Both languages show the same code, or nearly: what a person reads is translated.

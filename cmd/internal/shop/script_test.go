@@ -14,7 +14,7 @@ import (
 
 func TestEveryPageLoadsTheClientAndTheShopServesIt(t *testing.T) {
 	c := serve(t, openShop(t, dburltest.SQLite(t)))
-	for _, path := range []string{"/", "/goods/tea", "/basket", "/client", "/x"} {
+	for _, path := range []string{"/", "/goods/tea", "/basket", "/batch", "/client", "/x"} {
 		if page := c.get(path).body; !strings.Contains(page, string(nebisjs.Script(clientPath))) {
 			t.Errorf("%s: %s", path, page)
 		}

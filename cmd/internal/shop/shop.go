@@ -95,6 +95,8 @@ func (s *Shop) Handler() http.Handler {
 	mux.Handle("POST /basket", s.guard.Tx("basket", s.fillBasket, nil))
 	mux.Handle("POST /basket/order", s.counted(true, s.guard.Tx("basket-order", s.placeBasket, nil)))
 
+	mux.Handle("POST /batch", s.recovered(http.HandlerFunc(s.placeBatch)))
+
 	// The same without protection.
 	mux.Handle("POST /naive/orders", s.counted(false, http.HandlerFunc(s.placeNaive)))
 
@@ -112,6 +114,7 @@ func (s *Shop) Handler() http.Handler {
 	mux.HandleFunc("GET /orders", s.page(s.listPage))
 	mux.HandleFunc("GET /orders/{id}", s.page(s.placedPage))
 	mux.HandleFunc("GET /basket", s.page(s.basketPage))
+	mux.HandleFunc("GET /batch", s.page(s.batchPage))
 	mux.HandleFunc("GET /client", s.page(s.clientPage))
 	mux.HandleFunc("GET /free", s.page(s.freePage))
 	mux.HandleFunc("GET /", s.page(s.noSuchPage))

@@ -8,6 +8,7 @@ var texts = map[string]text{
 	"nav_goods":  {"Goods", "商品"},
 	"nav_list":   {"Orders", "订单"},
 	"nav_basket": {"Basket", "购物车"},
+	"nav_batch":  {"Batch", "批量"},
 	"nav_client": {"Client", "页面脚本"},
 	"nav_free":   {"No key", "不用键的"},
 	"language":   {"Language", "语言"},
@@ -116,6 +117,22 @@ var texts = map[string]text{
 	"basket_empty": {"Empty it", "清空"},
 	"basket_order": {"Order the basket", "购物车下单"},
 	"basket_hint":  {"After the order the next basket begins, with a key of its own. Changing what is in it changes its key, too.", "下单之后换成新的购物车，键也是新的；车里的东西一变，键也跟着变。"},
+
+	// Fifty at once.
+	"batch_title":    {"Order fifty at once.", "五十单，一次下。"},
+	"batch_lead":     {"A batch has one key, and each of its rows a key made from it. What fails takes nothing else with it; sent again, only that is done.", "一批共用一个键，每一行再由它得到自己的键。哪一行失败都不连累别的行；整批再发一次，只补做失败的那几行。"},
+	"batch_fifty":    {"Fifty orders of green tea", "五十份绿茶，一份一单"},
+	"batch_stumbles": {"Rows 7 and 20 will fail, on purpose, when the batch is first sent.", "第一次发送时，第 7 行和第 20 行会故意失败。"},
+	"batch_button":   {"Order 50 at once", "一次下 50 单"},
+	"batch_again":    {"Send the same fifty again", "把这五十行再发一次"},
+	"batch_key":      {"The rows’ keys", "各行的键"},
+	"batch_created":  {"created", "新下单"},
+	"batch_replayed": {"replayed", "先前已下单"},
+	"batch_failed":   {"failed", "失败"},
+	"batch_not-run":  {"not run", "没轮到"},
+	"batch_some":     {"The others stand. Send the same batch again: those are replayed, and only what failed is ordered.", "其余的都已成单。把同一批再发一次：已成的只返回先前的结果，只补下失败的。"},
+	"batch_all":      {"All fifty are ordered, each once. Send them as often as you like.", "五十单都下好了，每单只下了一次。再发多少遍都一样。"},
+	"batch_new":      {"Another batch", "另下一批"},
 
 	// What needs no key.
 	"free_title":      {"What needs no key", "什么不需要键"},

@@ -1,0 +1,187 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+	"unicode"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nebis-dev/nebis"
+	"github.com/nebis-dev/nebis/cmd/internal/audit"
+	"github.com/nebis-dev/nebis/cmd/internal/report"
+)
+
+// showFlags is the command line of show.
+type showFlags struct {
+	keyFlags
+	json, full bool
+}
+
+func newShow(e env) *cobra.Command {
+	f := &showFlags{}
+	cmd := &cobra.Command{
+		Use:   "show --scope SCOPE [--owner OWNER] KEY",
+		Short: "Shows what became of a key",
+		Long: `Shows what became of a key: in progress, done, free, unknown or expired, when, after
+how many attempts, and what people did to it before. It only reads.
+
+Exit code: 0 shown, 1 there is no such key or it could not be read, 2 wrong usage.`,
+		Example: `  nebis show --db mysql://ann:secret@localhost/shop --scope order --owner user-7 0f8c2a
+  NEBIS_DB=sqlite:shop.db nebis show --scope order 0f8c2a --json`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := f.open(cmd, e, args[0])
+			if err != nil {
+				return err
+			}
+			defer s.db.Close()
+			ctx, cancel := context.WithTimeout(cmd.Context(), within)
+			defer cancel()
+			return f.run(ctx, e, s)
+		},
+	}
+	f.flags(cmd)
+	cmd.Flags().BoolVar(&f.json, "json", false, "print JSON instead of text")
+	cmd.Flags().BoolVar(&f.full, "full", false, "with the stored answer, body and all: personal data")
+	return cmd
+}
+
+func (f *showFlags) run(ctx context.Context, e env, s *subject) error {
+	entry, err := s.look(ctx)
+	if err != nil {
+		return err
+	}
+	past, err := s.log.List(ctx, s.db, s.scope, s.column(), s.key)
+	switch {
+	case err != nil:
+		return s.failed(err)
+	case entry == nil && len(past) > 0:
+		return fmt.Errorf("%w; %s has %d lines of it", s.missing(), s.log, len(past))
+	case entry == nil:
+		return s.missing()
+	}
+	if f.json {
+		return f.printJSON(e.stdout, s, entry, past)
+	}
+	return f.printText(e.stdout, s, entry, past)
+}
+
+// shownKey is the JSON of show.
+type shownKey struct {
+	Scope      string          `json:"scope"`
+	Owner      string          `json:"owner"`
+	Key        string          `json:"key"`
+	State      nebis.State     `json:"state"`
+	Attempts   int             `json:"attempts"`
+	Error      string          `json:"error,omitempty"`
+	CreatedAt  time.Time       `json:"created_at,omitzero"`
+	UpdatedAt  time.Time       `json:"updated_at,omitzero"`
+	LeaseUntil time.Time       `json:"lease_until,omitzero"`
+	ExpiresAt  time.Time       `json:"expires_at,omitzero"`
+	Answer     *answer         `json:"answer,omitempty"`
+	Response   json.RawMessage `json:"response,omitempty"`
+	Decisions  []audit.Record  `json:"decisions"`
+}
+
+func (f *showFlags) printJSON(w io.Writer, s *subject, entry *nebis.Entry, past []audit.Record) error {
+	v := shownKey{
+		Scope: s.scope, Owner: s.column(), Key: s.key, State: entry.State, Attempts: entry.Attempts, Error: entry.Error,
+		CreatedAt: entry.CreatedAt, UpdatedAt: entry.UpdatedAt, LeaseUntil: entry.LeaseUntil, ExpiresAt: entry.ExpiresAt,
+		Answer: summary(entry.Response), Decisions: append([]audit.Record{}, past...),
+	}
+	if f.full && json.Valid(entry.Response) {
+		v.Response = entry.Response
+	}
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	enc.SetEscapeHTML(false)
+	return enc.Encode(v)
+}
+
+func (f *showFlags) printText(w io.Writer, s *subject, entry *nebis.Entry, past []audit.Record) error {
+	fmt.Fprintf(w, "%s:\n\n", s)
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	line := func(name, text string) {
+		if text != "" {
+			fmt.Fprintf(table, "%s\t%s\n", name, text)
+		}
+	}
+	line("state", string(entry.State)+meaning[entry.State])
+	line("why", report.CleanLong(entry.Error))
+	line("attempts", fmt.Sprint(entry.Attempts))
+	line("claimed", moment(entry.CreatedAt))
+	line("changed", moment(entry.UpdatedAt))
+	line("lease until", moment(entry.LeaseUntil))
+	if entry.State != nebis.StateUnknown { // which stays until somebody resolves it
+		line("kept until", moment(entry.ExpiresAt))
+	}
+	line("answer", described(entry))
+	for _, r := range past {
+		line("by a person", fmt.Sprintf("%s, %s: %s, %s → %s, %q", moment(r.At), report.Clean(r.By), r.Action, r.Before, r.After, report.CleanLong(r.Reason)))
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	if f.full && entry.Response != nil {
+		fmt.Fprintf(w, "\n%s\n", printable(entry.Response))
+	}
+	if entry.State == nebis.StateUnknown {
+		fmt.Fprint(w, "\n", whatToDo)
+	}
+	return nil
+}
+
+var meaning = map[nebis.State]string{
+	nebis.StateInProgress: ": it runs",
+	nebis.StateDone:       ": a duplicate gets the answer",
+	nebis.StateFree:       ": the next request runs",
+	nebis.StateUnknown:    ": it may or may not have happened",
+	nebis.StateExpired:    ": the next request runs",
+}
+
+const whatToDo = `Find out on the other side whether it happened. Then say so, with a reason:
+nebis resolve … --done (with --location URL where the result is), or nebis resolve … --free
+`
+
+func moment(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.Format("2006-01-02 15:04:05.000 UTC")
+}
+
+// described says what a duplicate gets, without the body.
+func described(entry *nebis.Entry) string {
+	a := summary(entry.Response)
+	switch {
+	case a == nil && entry.State == nebis.StateDone:
+		return "not kept: a duplicate is told so"
+	case a == nil:
+		return ""
+	case a.Status == 0:
+		return fmt.Sprintf("a result of %d bytes", a.Bytes)
+	case a.Location != "":
+		return fmt.Sprintf("%d to %s, %d bytes in all", a.Status, report.CleanLong(a.Location), a.Bytes)
+	}
+	return fmt.Sprintf("%d, %d bytes in all", a.Status, a.Bytes)
+}
+
+// printable is JSON for a terminal.
+func printable(text []byte) string {
+	var b bytes.Buffer
+	if json.Indent(&b, text, "", "  ") != nil {
+		b.Write(text)
+	}
+	return strings.Map(func(r rune) rune {
+		if r == '\n' || unicode.IsPrint(r) {
+			return r
+		}
+		return unicode.ReplacementChar
+	}, b.String())
+}
