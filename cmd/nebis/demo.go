@@ -18,7 +18,6 @@ const (
 	demoAddr = "127.0.0.1:8080"
 	demoDB   = "sqlite:nebis-demo.db"
 
-	demoConns = 20               // of the pool; two demos on one small server still fit
 	demoStart = 30 * time.Second // to reach the database and make the tables
 )
 
@@ -63,8 +62,6 @@ func demo(ctx context.Context, e env, addr, dbURL string) error {
 		return err
 	}
 	defer db.Close()
-	db.SetMaxOpenConns(demoConns)
-	db.SetMaxIdleConns(demoConns)
 
 	log := slog.New(slog.NewTextHandler(e.stderr, nil))
 	s, err := openShop(ctx, db, target, log)

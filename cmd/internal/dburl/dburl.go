@@ -40,6 +40,10 @@ func (t Target) String() string { return t.display }
 // GoString keeps the password out of %#v as well.
 func (t Target) GoString() string { return "dburl.Target(" + t.display + ")" }
 
+// conns bounds a pool, so that two of them fit into a small server's limit. As many
+// stay open: PostgreSQL takes longer to open a connection than to write an order.
+const conns = 20
+
 // Open prepares a pool; like sql.Open it does not connect yet.
 func (t Target) Open() (*sql.DB, error) {
 	db, err := sql.Open(t.Driver, t.DSN)
@@ -47,8 +51,13 @@ func (t Target) Open() (*sql.DB, error) {
 		return nil, fmt.Errorf("open %s: %w", t, err)
 	}
 	if t.Dialect == nebis.SQLite {
-		return sql.OpenDB(patient{db.Driver(), t.DSN}), db.Close()
+		if err := db.Close(); err != nil {
+			return nil, err
+		}
+		db = sql.OpenDB(patient{db.Driver(), t.DSN})
 	}
+	db.SetMaxOpenConns(conns)
+	db.SetMaxIdleConns(conns)
 	return db, nil
 }
 

@@ -1,6 +1,7 @@
 package dburl
 
 import (
+	"database/sql"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -173,5 +174,33 @@ func TestManyOpenOneNewSQLiteFileAtOnce(t *testing.T) {
 			})
 		}
 		all.Wait()
+	}
+}
+
+// A server whose connections are closed and opened again is slow, and one that opens
+// any number takes them from others.
+func TestAPoolKeepsItsConnectionsAndHasABound(t *testing.T) {
+	target, err := Parse("sqlite:" + filepath.Join(t.TempDir(), "shop.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	db, err := target.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	var open []*sql.Conn
+	for range conns {
+		c, err := db.Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		open = append(open, c)
+	}
+	for _, c := range open {
+		c.Close()
+	}
+	if s := db.Stats(); s.Idle != conns || s.MaxOpenConnections != conns {
+		t.Errorf("%+v", s)
 	}
 }

@@ -55,6 +55,7 @@ func BenchmarkProxy(b *testing.B) {
 func benchGateway(b *testing.B, c dbtest.Config, site string) *Gateway {
 	b.Helper()
 	db := c.Open(b)
+	db.SetMaxIdleConns(clients) // as package dburl does it for the program
 	store, err := nebis.New(db, c.Dialect, nil)
 	if err == nil {
 		_, err = store.Migrate(b.Context(), false)
