@@ -89,6 +89,18 @@ func (c Config) Levels() []sql.IsolationLevel {
 	return []sql.IsolationLevel{sql.LevelReadCommitted, sql.LevelRepeatableRead, sql.LevelSerializable}
 }
 
+// Default is the level that the product takes by itself.
+func (c Config) Default() sql.IsolationLevel {
+	switch c.Kind {
+	case SQLite:
+		return sql.LevelDefault
+	case Postgres:
+		return sql.LevelReadCommitted
+	default:
+		return sql.LevelRepeatableRead
+	}
+}
+
 // At returns c with another isolation level, and a name that says so, such as
 // mariadb@serializable.
 func (c Config) At(level sql.IsolationLevel) Config {

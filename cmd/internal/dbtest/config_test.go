@@ -43,6 +43,20 @@ func TestConfigsHaveTheirOptions(t *testing.T) {
 	}
 }
 
+func TestDefaultIsTheServersOwnLevel(t *testing.T) {
+	for _, c := range dbtest.Each() {
+		t.Run(c.Name, func(t *testing.T) {
+			if c.Dialect == nebis.SQLite {
+				t.Skip("SQLite is serializable and has no other level")
+			}
+			want := strings.ToLower(c.Default().String())
+			if got := isolation(t, c); got != want {
+				t.Errorf("a transaction runs at %q, want %q", got, want)
+			}
+		})
+	}
+}
+
 func TestAtSetsTheIsolationOfATransaction(t *testing.T) {
 	for _, c := range dbtest.Configs() {
 		for _, level := range c.Levels() {

@@ -37,7 +37,7 @@ func faults() []fault {
 func suite(config, name string) probe {
 	test := "^TestConformance$"
 	if strings.Contains(config, "@") {
-		test = "^TestConformanceAtEveryIsolationLevel$"
+		test = "^TestConformanceAtEveryOtherIsolationLevel$"
 	}
 	return probe{pkg: "cmd/internal/suite", run: test + "/^" + config + "$/" + levels(name)}
 }
