@@ -1,0 +1,258 @@
+package phptest
+
+import (
+	"bufio"
+	"database/sql"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/nebis-dev/nebis"
+	"github.com/nebis-dev/nebis/cmd/internal/dbtest"
+	"github.com/nebis-dev/nebis/cmd/internal/gatewaytest"
+)
+
+const top = "../../.."
+
+// site is a shop in PHP on a database that a program in Go uses as well.
+type site struct {
+	t     testing.TB
+	dir   string
+	env   []string
+	gate  *gatewaytest.Payment // what work that waits, waits for
+	db    *sql.DB
+	store *nebis.Store
+	line  *dbtest.Proxy // before the database, where it has a server
+	kind  dbtest.Kind
+	*server
+}
+
+// server is PHP's.
+type server struct {
+	url   string
+	php   *exec.Cmd
+	ended chan struct{}
+}
+
+func TestPHP(t *testing.T) {
+	for _, name := range []string{"mariadb", "mysql56", "sqlite-modernc", "postgres-pgx"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := dbtest.Lookup(name)
+			needPHP(t, c.Kind)
+			s := open(t, c)
+			for _, x := range tests {
+				t.Run(x.name, func(t *testing.T) { x.test(t, s.anew(t)) })
+			}
+		})
+	}
+}
+
+var tests = []struct {
+	name string
+	test func(*testing.T, *site)
+}{
+	{"a form that is sent twenty times at once is one order", testForm},
+	{"a duplicate waits and gets the first answer", testDuplicates},
+	{"work that fails has not happened and frees the key", testFailures},
+	{"of many who send an expired key one takes it over", testExpired},
+	{"an answer that is too large is given once", testLarge},
+	{"malformed keys are refused", testMalformed},
+	{"a server that is killed in the middle has done nothing", testKilled},
+	{"PHP and Go get each other's answers", testEachOther},
+	{"PHP and Go at once are one order", testTogether},
+	{"what one writes, the other's tools read", testTools},
+	{"work that ends its transaction is told", testByHand},
+	{"what is written after a hidden deadlock does not stay", testDeadlock},
+	{"a COMMIT whose answer is lost is asked after", testCommitLost},
+	{"a COMMIT that did not arrive has not happened", testCommitCut},
+	{"a COMMIT that nobody can ask after is told", testCommitUnknown},
+}
+
+// anew returns the site for another test, with empty tables.
+func (s *site) anew(t *testing.T) *site {
+	s.exec(`DELETE FROM orders`)
+	s.exec(`DELETE FROM idempotency`)
+	again := *s
+	again.t = t
+	return &again
+}
+
+// extensions are PHP's, asked for once.
+var extensions = sync.OnceValues(func() (string, error) {
+	out, err := exec.Command("php", "-m").Output()
+	return string(out), err
+})
+
+// needPHP skips a test where PHP is missing, or fails it where nothing may be. What
+// PHP needs for PostgreSQL is not among what has to be there.
+func needPHP(t *testing.T, k dbtest.Kind) {
+	t.Helper()
+	have, err := extensions()
+	switch driver := map[dbtest.Kind]string{dbtest.Postgres: "pdo_pgsql", dbtest.SQLite: "pdo_sqlite"}[k]; {
+	case k == dbtest.Postgres && !strings.Contains(have, driver):
+		t.Skip("skipped: PHP has no pdo_pgsql; Debian's php-pgsql brings it")
+	case err == nil && strings.Contains(have, "pdo_mysql") && strings.Contains(have, driver):
+	case os.Getenv(dbtest.RequireEnv) == "1":
+		t.Fatal("required, but missing: Debian's php-cli, php-mysql and php-sqlite3")
+	default:
+		t.Skip("skipped: Debian's php-cli, php-mysql and php-sqlite3 are not there")
+	}
+}
+
+const columns = `owner VARCHAR(40) NOT NULL, item VARCHAR(40) NOT NULL, qty INTEGER NOT NULL, PRIMARY KEY (id)`
+
+func open(t *testing.T, c dbtest.Config) *site {
+	t.Helper()
+	dsn := c.Fresh(t)
+	s := &site{t: t, kind: c.Kind, server: &server{}, dir: t.TempDir(), gate: gatewaytest.NewPayment(t), db: c.Pool(t, dsn)}
+	s.must(os.CopyFS(s.dir, os.DirFS(top+"/php")))
+	s.must(os.CopyFS(s.dir, os.DirFS("testdata")))
+	var err error
+	s.store, err = nebis.New(s.db, c.Dialect, nil)
+	s.must(err)
+	_, err = s.store.Migrate(t.Context(), false)
+	s.must(err)
+	s.exec(map[nebis.Dialect]string{
+		nebis.MySQL:    `CREATE TABLE orders (id INTEGER AUTO_INCREMENT, ` + columns + `) CHARACTER SET utf8mb4`,
+		nebis.SQLite:   `CREATE TABLE orders (id INTEGER, ` + columns + `)`,
+		nebis.Postgres: `CREATE TABLE orders (id SERIAL, ` + columns + `)`,
+	}[c.Dialect])
+	if c.Kind != dbtest.SQLite {
+		s.line = dbtest.NewProxy(t, c.Addr(t))
+		dsn = c.Through(dsn, s.line.Addr)
+	}
+	s.env = append(pdo(t, c.Kind, dsn), "GATE="+s.gate.URL, "PHP_CLI_SERVER_WORKERS=8")
+	s.start("0")
+	t.Cleanup(s.kill)
+	return s
+}
+
+// pdo is the environment that tells PHP how to reach a database.
+func pdo(t *testing.T, k dbtest.Kind, dsn string) []string {
+	t.Helper()
+	switch k {
+	case dbtest.SQLite:
+		file, _, _ := strings.Cut(strings.TrimPrefix(dsn, "file:"), "?")
+		return []string{"SHOP_DB=sqlite:" + file}
+	case dbtest.Postgres:
+		u, err := url.Parse(dsn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		password, _ := u.User.Password()
+		return []string{
+			fmt.Sprintf("SHOP_DB=pgsql:host=%s;port=%s;dbname=%s;options='-c search_path=%s'", u.Hostname(), u.Port(),
+				strings.TrimPrefix(u.Path, "/"), u.Query().Get("search_path")),
+			"SHOP_USER=" + u.User.Username(), "SHOP_PASSWORD=" + password,
+		}
+	}
+	cfg, err := mysql.ParseDSN(dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	host, port, _ := net.SplitHostPort(cfg.Addr)
+	return []string{"SHOP_DB=mysql:host=" + host + ";port=" + port + ";dbname=" + cfg.DBName + ";charset=utf8mb4",
+		"SHOP_USER=" + cfg.User, "SHOP_PASSWORD=" + cfg.Passwd}
+}
+
+var address = regexp.MustCompile(`Server \((http://127\.0\.0\.1:\d+)\) started`)
+
+// start starts PHP's server with all its workers, and waits until it listens.
+func (s *site) start(port string) {
+	s.t.Helper()
+	s.php = exec.Command("php", "-d", "session.save_path="+s.dir, "-d", "display_errors=0", "-d", "memory_limit=64M",
+		"-S", "127.0.0.1:"+port, "-t", s.dir)
+	s.php.Env = append(s.php.Environ(), s.env...)
+	s.php.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	out, err := s.php.StderrPipe()
+	s.must(err)
+	s.must(s.php.Start())
+	s.ended = make(chan struct{})
+	opened := make(chan string, 8) // one for each worker, which say it all
+	go s.read(bufio.NewScanner(out), opened)
+	select {
+	case s.url = <-opened:
+	case <-s.ended:
+		s.t.Fatal("php has ended")
+	}
+}
+
+func (s *site) read(lines *bufio.Scanner, opened chan<- string) {
+	defer close(s.ended)
+	log := s.t.Output()
+	for lines.Scan() {
+		if !strings.Contains(lines.Text(), "127.0.0.1") || strings.Contains(lines.Text(), "started") {
+			fmt.Fprintln(log, lines.Text())
+		}
+		if m := address.FindStringSubmatch(lines.Text()); m != nil {
+			select {
+			case opened <- m[1]:
+			default:
+			}
+		}
+	}
+}
+
+// kill ends the server and its workers with SIGKILL, and waits until they have ended.
+func (s *site) kill() {
+	_ = syscall.Kill(-s.php.Process.Pid, syscall.SIGKILL) // they may have ended
+	<-s.ended
+	_ = s.php.Wait()
+}
+
+func (s *site) must(err error) {
+	s.t.Helper()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func (s *site) exec(query string) {
+	s.t.Helper()
+	_, err := s.db.ExecContext(s.t.Context(), query)
+	s.must(err)
+}
+
+// orders are the items in the order of their ids.
+func (s *site) orders() (items []string) {
+	s.t.Helper()
+	rows, err := s.db.QueryContext(s.t.Context(), `SELECT item FROM orders ORDER BY id`)
+	s.must(err)
+	defer rows.Close()
+	for rows.Next() {
+		items = append(items, "")
+		s.must(rows.Scan(&items[len(items)-1]))
+	}
+	s.must(rows.Err())
+	return items
+}
+
+// want fails the test unless these are the orders.
+func (s *site) want(items ...string) {
+	s.t.Helper()
+	if got := s.orders(); !slices.Equal(got, items) {
+		s.t.Errorf("the orders are %q, want %q", got, items)
+	}
+}
+
+// file is a file of the repository.
+func file(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(top, path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
