@@ -23,7 +23,8 @@ if ($_SERVER['REQUEST_METHOD'] === 'POST') {
     $qty = filter_input(INPUT_POST, 'qty', FILTER_VALIDATE_INT, ['options' => ['min_range' => 1, 'max_range' => 99]]);
     if (!hash_equals($csrf, (string) filter_input(INPUT_POST, 'csrf')) || $item === '' || !$qty) {
         http_response_code(400); // before the key is claimed
-        exit(page('Please fill in the form again', '<p><a href="checkout.php">To the form</a></p>'));
+        page('Please fill in the form again', '<p><a href="checkout.php">To the form</a></p>');
+        exit;
     }
     try {
         $order = $nebis->once('order', $owner, (string) filter_input(INPUT_POST, 'idempotency_key'), ['item' => $item, 'qty' => $qty],
@@ -32,13 +33,14 @@ if ($_SERVER['REQUEST_METHOD'] === 'POST') {
                 return ['id' => (int) $db->lastInsertId()]; // no echo, no header, no exit in here
             });
         header("Location: checkout.php?order=$order[id]", true, 303);
-    } catch (NebisError $e) {
-        error_log($e);
-        http_response_code($e->getCode());
-        $say = [409 => 'Your order is being worked on. Send the form again in a moment; it will not be ordered twice.',
+    } catch (Throwable $e) {
+        error_log($e->getMessage());
+        $status = $e instanceof NebisError ? $e->getCode() : 503; // nothing has happened, then
+        $say = [409 => 'Your order is being worked on. Send the form again in a moment: it will not be ordered twice.',
             422 => 'This form was already sent, with something else in it.',
-            503 => 'We could not reach the shop. Send the form again; it will not be ordered twice.'];
-        page('Not yet', '<p>' . ($say[$e->getCode()] ?? 'Please ask us what became of your order.') . '</p><p><a href="checkout.php">A new order</a></p>');
+            503 => 'This did not work. Send the form again: it will not be ordered twice.'];
+        http_response_code($status);
+        page('Not yet', '<p>' . ($say[$status] ?? 'Please ask us what became of your order.') . '</p><p><a href="checkout.php">A new order</a></p>');
     }
 } elseif (isset($_GET['order'])) {
     $find = $nebis->pdo()->prepare('SELECT id, item, qty FROM orders WHERE id = ? AND owner = ?');
