@@ -116,7 +116,8 @@ class Nebis {
             $this->held = $seen['id'];
             return $this->run("UPDATE $this->table SET owner = ?, fingerprint = ?, token = ?, response = NULL, error = NULL, lease_until = NULL,
   attempts = CASE WHEN status = 'failed' THEN attempts + 1 ELSE 1 END, status = 'processing', created_at = $this->now, updated_at = $this->now, expires_at = $this->later
-WHERE id = ? AND COALESCE(token, '') = ? AND $this->free", [$op[2], $print, $token, $micros, $seen['id'], $seen['token']])->rowCount() === 1;
+WHERE id = ? AND COALESCE(token, '') = ? AND idem_key = ? AND scope = ? AND $this->free",
+                [$op[2], $print, $token, $micros, $seen['id'], $seen['token'], $op[0], $op[1]])->rowCount() === 1;
         }
         $this->run("INSERT INTO $this->table (idem_key, scope, owner, fingerprint, token, status, created_at, updated_at, expires_at)
 VALUES (?, ?, ?, ?, ?, 'processing', $this->now, $this->now, $this->later)", array_merge($op, [$print, $token, $micros]));
@@ -173,13 +174,13 @@ WHERE id = ? AND token = ? AND status = 'processing'", [strlen($result) > 1 << 2
     }
 
     private static function answer(array $row, string $print) {
-        $old = $row['token'] === ''; // of code that knew no tokens, nor whose the answer is
+        $old = (string) $row['token'] === ''; // of code that knew no tokens, nor whose the answer is
         if ($row['status'] !== 'done') {
             throw $old || $row['leased'] ? new NebisError('nebis: the first is still at work', 409)
                 : new NebisError('nebis: nobody knows what became of the first; a person has to look', 500);
         }
         $rule = strtok($print, ':'); // prints by different rules cannot be compared
-        if (!$old && $print !== '' && $print !== $row['print'] && strtok($row['print'], ':') === $rule) {
+        if (!$old && $print !== '' && $print !== $row['print'] && strtok((string) $row['print'], ':') === $rule) {
             throw new NebisError('nebis: the key was used before, for something else', 422);
         }
         if ($old || $row['response'] === null) {

@@ -116,7 +116,7 @@ const columns = `owner VARCHAR(40) NOT NULL, item VARCHAR(40) NOT NULL, qty INTE
 func open(t *testing.T, c dbtest.Config) *site {
 	t.Helper()
 	dsn := c.Fresh(t)
-	s := &site{t: t, kind: c.Kind, server: &server{}, dir: t.TempDir(), gate: gatewaytest.NewPayment(t), db: c.Pool(t, dsn)}
+	s := &site{t: t, kind: c.Kind, dir: t.TempDir(), gate: gatewaytest.NewPayment(t), db: c.Pool(t, dsn)}
 	s.must(os.CopyFS(s.dir, os.DirFS(top+"/php")))
 	s.must(os.CopyFS(s.dir, os.DirFS("testdata")))
 	var err error
@@ -134,9 +134,16 @@ func open(t *testing.T, c dbtest.Config) *site {
 		dsn = c.Through(dsn, s.line.Addr)
 	}
 	s.env = append(pdo(t, c.Kind, dsn), "GATE="+s.gate.URL, "PHP_CLI_SERVER_WORKERS=8")
-	s.start("0")
-	t.Cleanup(s.kill)
-	return s
+	return s.beside()
+}
+
+// beside returns the same site behind a server of its own, which is killed at cleanup.
+func (s *site) beside() *site {
+	other := *s
+	other.server = &server{}
+	other.start()
+	other.t.Cleanup(other.kill)
+	return &other
 }
 
 // pdo is the environment that tells PHP how to reach a database.
@@ -170,10 +177,10 @@ func pdo(t *testing.T, k dbtest.Kind, dsn string) []string {
 var address = regexp.MustCompile(`Server \((http://127\.0\.0\.1:\d+)\) started`)
 
 // start starts PHP's server with all its workers, and waits until it listens.
-func (s *site) start(port string) {
+func (s *site) start() {
 	s.t.Helper()
 	s.php = exec.Command("php", "-d", "session.save_path="+s.dir, "-d", "display_errors=0", "-d", "memory_limit=64M",
-		"-S", "127.0.0.1:"+port, "-t", s.dir)
+		"-S", "127.0.0.1:0", "-t", s.dir)
 	s.php.Env = append(s.php.Environ(), s.env...)
 	s.php.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	out, err := s.php.StderrPipe()
@@ -207,6 +214,9 @@ func (s *site) read(lines *bufio.Scanner, opened chan<- string) {
 
 // kill ends the server and its workers with SIGKILL, and waits until they have ended.
 func (s *site) kill() {
+	if s.php.ProcessState != nil {
+		return
+	}
 	_ = syscall.Kill(-s.php.Process.Pid, syscall.SIGKILL) // they may have ended
 	<-s.ended
 	_ = s.php.Wait()

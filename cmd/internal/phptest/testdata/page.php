@@ -32,7 +32,7 @@ $way = ['wait' => function () {
 }];
 
 $nebis = new Nebis(function () {
-    return new PDO(getenv('SHOP_DB'), getenv('SHOP_USER') ?: null, getenv('SHOP_PASSWORD') ?: null);
+    return new PDO(getenv('SHOP_DB'), getenv('SHOP_USER') ?: null, getenv('SHOP_PASSWORD') ?: null, [PDO::ATTR_EMULATE_PREPARES => false]); // checkout.php has the default
 }, (int) ($_POST['wait'] ?? 10));
 try {
     $answer = $nebis->once('order', $_POST['owner'] ?? 'ann', $_POST['idempotency_key'], ['item' => $_POST['item']], function (PDO $db) use ($way) {
