@@ -221,8 +221,11 @@ WHERE id = ? AND token = ? AND status = 'processing'", [strlen($result) > 1 << 2
         return [$key, $scope, $owner === self::ANYONE ? '*' : ($plain ? $owner : 'sha256:' . hash('sha256', $owner))];
     }
 
-    /** What nebis.Digest makes of the same map in Go. */
+    /** What nebis.Digest makes of the same map in Go; of null nothing, which fits everything. */
     public static function fingerprint($asked): string {
+        if ($asked === null) {
+            return '';
+        }
         $json = json_encode($asked = self::sorted($asked), self::TEXT);
         return $json === false ? 'php:' . hash('sha256', serialize($asked)) // not UTF-8
             : 'd1:' . hash('sha256', str_replace(['<', '>', '&'], ['\u003c', '\u003e', '\u0026'], $json));

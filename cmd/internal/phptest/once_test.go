@@ -171,6 +171,7 @@ func testDuplicates(t *testing.T, s *site) {
 	}()
 	s.same(atOnce(6, func() int { return s.id(s.send("k", "tea", "how", "wait")) }))
 	s.is(s.send("k", "coffee"), http.StatusUnprocessableEntity, "something else")
+	s.is(s.send("k", "coffee", "any", "1"), http.StatusOK, "tea")
 	s.id(s.send("k", "coffee", "owner", "bob"))
 	s.want("tea", "coffee")
 }

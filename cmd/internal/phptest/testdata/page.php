@@ -35,7 +35,8 @@ $nebis = new Nebis(function () {
     return new PDO(getenv('SHOP_DB'), getenv('SHOP_USER') ?: null, getenv('SHOP_PASSWORD') ?: null, [PDO::ATTR_EMULATE_PREPARES => false]); // checkout.php has the default
 }, (int) ($_POST['wait'] ?? 10));
 try {
-    $answer = $nebis->once('order', $_POST['owner'] ?? 'ann', $_POST['idempotency_key'], ['item' => $_POST['item']], function (PDO $db) use ($way) {
+    $answer = $nebis->once('order', $_POST['owner'] ?? 'ann', $_POST['idempotency_key'],
+        isset($_POST['any']) ? null : ['item' => $_POST['item']], function (PDO $db) use ($way) {
         $db->prepare('INSERT INTO orders (owner, item, qty) VALUES (?, ?, 1)')->execute(['ann', $_POST['item']]);
         $answer = ['id' => (int) $db->lastInsertId(), 'item' => $_POST['item']];
         if (isset($_POST['how'])) {
