@@ -9,6 +9,8 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -17,9 +19,11 @@ import (
 	"github.com/nebis-dev/nebis/nebishttp"
 )
 
-func docs(t *testing.T) string {
+func docs(t *testing.T) string { return page(t, "batch.md") }
+
+func page(t *testing.T, name string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "batch.md"))
+	text, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", name))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,6 +41,15 @@ func TestTheDocsHaveThisCode(t *testing.T) {
 		if !strings.Contains(docs(t), "```go\n"+part+code+"\n}\n```\n") {
 			t.Errorf("docs/batch.md does not have %q… of orders.go as it is", part)
 		}
+	}
+}
+
+var code = regexp.MustCompile("(?s)```\\w.*?```")
+
+func TestTheChinesePageHasTheSameCode(t *testing.T) {
+	want := code.FindAllString(docs(t), -1)
+	if got := code.FindAllString(page(t, "batch.zh-CN.md"), -1); !slices.Equal(got, want) {
+		t.Errorf("docs/batch.zh-CN.md has the code\n%q\nand the English page\n%q", got, want)
 	}
 }
 

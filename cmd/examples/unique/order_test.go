@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -14,9 +16,11 @@ import (
 	"github.com/nebis-dev/nebis/cmd/internal/dbtest"
 )
 
-func docs(t *testing.T) string {
+func docs(t *testing.T) string { return page(t, "unique-column.md") }
+
+func page(t *testing.T, name string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "unique-column.md"))
+	text, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", name))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,6 +35,15 @@ func TestTheDocsHaveThisRecipe(t *testing.T) {
 	_, code, _ := strings.Cut(string(program), "// Order is")
 	if !strings.Contains(docs(t), "```go\n// Order is"+code+"```\n") {
 		t.Error("docs/unique-column.md does not have cmd/examples/unique/order.go as it is")
+	}
+}
+
+var code = regexp.MustCompile("(?s)```\\w.*?```")
+
+func TestTheChinesePageHasTheSameCode(t *testing.T) {
+	want := code.FindAllString(docs(t), -1)
+	if got := code.FindAllString(page(t, "unique-column.zh-CN.md"), -1); !slices.Equal(got, want) {
+		t.Errorf("docs/unique-column.zh-CN.md has the code\n%q\nand the English page\n%q", got, want)
 	}
 }
 
