@@ -40,7 +40,7 @@ func Alipay(appID string, key *rsa.PublicKey) Provider {
 		Read: func(_ *http.Request, body []byte) (Event, error) {
 			return read(string(body))
 		},
-		Return: func(r *http.Request) (Event, error) { return read(r.URL.RawQuery) },
+		Return:      func(r *http.Request) (Event, error) { return read(r.URL.RawQuery) },
 		Acknowledge: saying("success"),
 		Refuse:      refusing("fail"),
 	}

@@ -61,8 +61,8 @@ func alipayFields(n Notice) url.Values {
 	v := url.Values{}
 	for name, value := range map[string]string{
 		"app_id": alipayApp, "notify_id": n.Delivery, "notify_type": "trade_status_sync", "notify_time": now,
-		"charset": "utf-8", "version": "1.0", "out_trade_no": n.Order, "trade_no": n.Payment,
-		"total_amount": yuan(n.Amount), "subject": "茶 100 克 + 杯", "gmt_create": now,
+		"charset": n.Charset, "version": "1.0", "out_trade_no": n.Order, "trade_no": n.Payment,
+		"total_amount": yuan(n.Amount), "subject": n.Subject, "gmt_create": now,
 		"trade_status": map[callback.State]string{
 			callback.Pending: "WAIT_BUYER_PAY", callback.Closed: "TRADE_CLOSED",
 		}[n.State],

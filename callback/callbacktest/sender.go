@@ -20,6 +20,9 @@ type Notice struct {
 
 	State            callback.State // Paid
 	Amount, Refunded int64          // in cents; 8800
+
+	// Subject and Charset are of Alipay's notices: text in that charset, "utf-8".
+	Subject, Charset string
 }
 
 // A Sender signs as a provider.
@@ -61,6 +64,8 @@ func filled(n Notice) Notice {
 			n.Refunded = n.Amount
 		}
 	}
+	fill(&n.Subject, "茶 100 克 + 杯")
+	fill(&n.Charset, "utf-8")
 	fill(&n.Delivery, fmt.Sprintf("N-%s-%s%s", n.Payment, n.State, n.Refund))
 	return n
 }
@@ -75,7 +80,9 @@ func fill(s *string, with string) {
 func ok(status int, _ []byte) bool { return status >= 200 && status < 300 }
 
 // success is how Alipay and its like are.
-func success(status int, body []byte) bool { return status == http.StatusOK && string(body) == "success" }
+func success(status int, body []byte) bool {
+	return status == http.StatusOK && string(body) == "success"
+}
 
 func yuan(cents int64) string { return fmt.Sprintf("%d.%02d", cents/100, cents%100) }
 

@@ -29,7 +29,7 @@ func Stripe() *Sender {
 			}
 			stamp := time.Now().Unix()
 			sign := hex.EncodeToString(mac([]byte(secret), fmt.Sprintf("%d.%s", stamp, body)))
-			return post(site, body, map[string]string{"Stripe-Signature": fmt.Sprintf("t=%d,v1=%s,v0=00", stamp, sign)})
+			return post(site, body, map[string]string{"Stripe-Signature": fmt.Sprintf("t=%d,v0=00,v1=%s", stamp, sign)})
 		},
 	}
 }
