@@ -16,19 +16,19 @@ import (
 // senders are two of each kind, with keys of their own.
 func senders(t *testing.T) map[string][2]*callbacktest.Sender {
 	t.Helper()
-	must := func(s *callbacktest.Sender, err error) *callbacktest.Sender {
+	all := map[string][2]*callbacktest.Sender{}
+	for name, make := range callbacktest.Makers {
+		one, err := make(callbacktest.Keys{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		return s
+		other, err := make(callbacktest.Keys{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[name] = [2]*callbacktest.Sender{one, other}
 	}
-	return map[string][2]*callbacktest.Sender{
-		"alipay":    {must(callbacktest.Alipay()), must(callbacktest.Alipay())},
-		"wechatpay": {must(callbacktest.WeChatPay()), must(callbacktest.WeChatPay())},
-		"epay":      {callbacktest.Epay(), callbacktest.Epay()},
-		"stripe":    {callbacktest.Stripe(), callbacktest.Stripe()},
-		"webhooks":  {must(callbacktest.StandardWebhooks()), must(callbacktest.StandardWebhooks())},
-	}
+	return all
 }
 
 func request(t *testing.T, s *callbacktest.Sender, n callbacktest.Notice) (*http.Request, []byte) {
@@ -191,5 +191,23 @@ func TestAlipaysReturnPage(t *testing.T) {
 	r.URL.RawQuery = strings.Replace(r.URL.RawQuery, "out_trade_no=7", "out_trade_no=8", 1)
 	if _, err := s.Provider.Return(r); !errors.Is(err, callback.ErrSignature) {
 		t.Error(err)
+	}
+}
+
+func TestKeysMakeTheSameSenderAgain(t *testing.T) {
+	for name, two := range senders(t) {
+		again, err := callbacktest.Makers[name](two[0].Keys)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, body := request(t, again, callbacktest.Notice{})
+		if _, err := two[0].Provider.Read(r, body); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		for i, s := range again.Settings {
+			if s != two[0].Settings[i] || s.Value == "" {
+				t.Errorf("%s: %v, then %v", name, two[0].Settings[i], s)
+			}
+		}
 	}
 }

@@ -14,6 +14,8 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
+	"encoding/pem"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -34,17 +36,19 @@ const (
 )
 
 // Alipay sends as Alipay.
-func Alipay() (*Sender, error) {
-	key, public, err := rsaKeys()
+func Alipay(k Keys) (*Sender, error) {
+	fill(&k.Account, alipayApp)
+	key, public, err := rsaKeys(&k)
 	if err != nil {
 		return nil, err
 	}
 	return &Sender{
-		Provider:     callback.Alipay(alipayApp, &key.PublicKey),
-		Settings:     []Setting{{"app_id", alipayApp}, {"Alipay's public key", public}},
+		Provider:     callback.Alipay(k.Account, &key.PublicKey),
+		Keys:         k,
+		Settings:     []Setting{{"app_id", k.Account}, {"Alipay's public key", public}},
 		Acknowledged: success,
 		request: func(site string, n Notice) (*http.Request, error) {
-			v := alipayFields(n)
+			v := alipayFields(k.Account, n)
 			sign, err := signed(key, sorted(v))
 			v.Set("sign", sign)
 			v.Set("sign_type", "RSA2")
@@ -56,11 +60,11 @@ func Alipay() (*Sender, error) {
 	}, nil
 }
 
-func alipayFields(n Notice) url.Values {
+func alipayFields(app string, n Notice) url.Values {
 	now := time.Now().In(time.FixedZone("", 8*60*60)).Format(time.DateTime)
 	v := url.Values{}
 	for name, value := range map[string]string{
-		"app_id": alipayApp, "notify_id": n.Delivery, "notify_type": "trade_status_sync", "notify_time": now,
+		"app_id": app, "notify_id": n.Delivery, "notify_type": "trade_status_sync", "notify_time": now,
 		"charset": n.Charset, "version": "1.0", "out_trade_no": n.Order, "trade_no": n.Payment,
 		"total_amount": yuan(n.Amount), "subject": n.Subject, "gmt_create": now,
 		"trade_status": map[callback.State]string{
@@ -82,11 +86,13 @@ func alipayFields(n Notice) url.Values {
 }
 
 // Epay sends as the epay family; the state can only be Paid or Pending.
-func Epay() *Sender {
-	secret := nonce()
+func Epay(k Keys) (*Sender, error) {
+	fill(&k.Account, merchant)
+	fill(&k.Secret, nonce())
 	return &Sender{
-		Provider:     callback.Epay(merchant, secret),
-		Settings:     []Setting{{"pid", merchant}, {"key", secret}},
+		Provider:     callback.Epay(k.Account, k.Secret),
+		Keys:         k,
+		Settings:     []Setting{{"pid", k.Account}, {"key", k.Secret}},
 		Acknowledged: success,
 		request: func(site string, n Notice) (*http.Request, error) {
 			v := url.Values{}
@@ -95,34 +101,36 @@ func Epay() *Sender {
 				status = "TRADE_" + strings.ToUpper(string(n.State))
 			}
 			for name, value := range map[string]string{
-				"pid": merchant, "trade_no": n.Payment, "out_trade_no": n.Order, "type": "alipay",
+				"pid": k.Account, "trade_no": n.Payment, "out_trade_no": n.Order, "type": "alipay",
 				"name": "茶 100 克", "money": yuan(n.Amount), "trade_status": status,
 			} {
 				v.Set(name, value)
 			}
-			sum := md5.Sum([]byte(sorted(v) + secret)) //nolint:gosec // see above
+			sum := md5.Sum([]byte(sorted(v) + k.Secret)) //nolint:gosec // see above
 			v.Set("sign", hex.EncodeToString(sum[:]))
 			v.Set("sign_type", "MD5")
 			return http.NewRequestWithContext(context.Background(), http.MethodGet, site+"?"+v.Encode(), nil)
 		},
-	}
+	}, nil
 }
 
 // WeChatPay sends as WeChat Pay, version 3.
-func WeChatPay() (*Sender, error) {
-	key, public, err := rsaKeys()
+func WeChatPay(k Keys) (*Sender, error) {
+	fill(&k.Account, merchant)
+	fill(&k.Secret, (nonce() + nonce())[:32])
+	key, public, err := rsaKeys(&k)
 	if err != nil {
 		return nil, err
 	}
-	apiKey := (nonce() + nonce())[:32]
 	return &Sender{
-		Provider: callback.WeChatPay(merchant, []byte(apiKey), map[string]*rsa.PublicKey{wechatKey: &key.PublicKey}),
+		Provider: callback.WeChatPay(k.Account, []byte(k.Secret), map[string]*rsa.PublicKey{wechatKey: &key.PublicKey}),
+		Keys: k,
 		Settings: []Setting{
-			{"mchid", merchant}, {"APIv3 key", apiKey}, {"WeChat Pay's public key", public}, {"its identity", wechatKey},
+			{"mchid", k.Account}, {"APIv3 key", k.Secret}, {"WeChat Pay's public key", public}, {"its identity", wechatKey},
 		},
 		Acknowledged: func(status int, _ []byte) bool { return status == http.StatusOK || status == http.StatusNoContent },
 		request: func(site string, n Notice) (*http.Request, error) {
-			body, err := weChatBody(n, []byte(apiKey))
+			body, err := weChatBody(k, n)
 			if err != nil {
 				return nil, err
 			}
@@ -144,10 +152,10 @@ func WeChatPay() (*Sender, error) {
 }
 
 // weChatBody is the notice, with its resource encrypted.
-func weChatBody(n Notice, apiKey []byte) ([]byte, error) {
+func weChatBody(k Keys, n Notice) ([]byte, error) {
 	now := time.Now().Format(time.RFC3339)
 	event, res := "TRANSACTION.SUCCESS", map[string]any{
-		"mchid": merchant, "appid": "wx0000000000000000", "out_trade_no": n.Order, "transaction_id": n.Payment, "success_time": now,
+		"mchid": k.Account, "appid": "wx0000000000000000", "out_trade_no": n.Order, "transaction_id": n.Payment, "success_time": now,
 		"trade_state": map[callback.State]string{callback.Pending: "NOTPAY", callback.Closed: "CLOSED", callback.Paid: "SUCCESS"}[n.State],
 		"amount":      map[string]any{"total": n.Amount, "payer_total": n.Amount, "currency": "CNY", "payer_currency": "CNY"},
 	}
@@ -161,7 +169,7 @@ func weChatBody(n Notice, apiKey []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	block, err := aes.NewCipher(apiKey)
+	block, err := aes.NewCipher([]byte(k.Secret))
 	if err != nil {
 		return nil, err
 	}
@@ -179,12 +187,36 @@ func weChatBody(n Notice, apiKey []byte) ([]byte, error) {
 	})
 }
 
-func rsaKeys() (key *rsa.PrivateKey, public string, err error) {
-	if key, err = rsa.GenerateKey(rand.Reader, bits); err != nil {
-		return nil, "", err
+// rsaKeys reads the private key, or makes one, and returns the public one as base64.
+func rsaKeys(k *Keys) (key *rsa.PrivateKey, public string, err error) {
+	if k.Private == "" {
+		if k.Private, err = made(); err != nil {
+			return nil, "", err
+		}
+	}
+	block, _ := pem.Decode([]byte(k.Private))
+	if block == nil {
+		return nil, "", errors.New("callbacktest: the private key is not PEM")
+	}
+	read, err := x509.ParsePKCS8PrivateKey(block.Bytes)
+	if err != nil {
+		return nil, "", fmt.Errorf("callbacktest: the private key: %w", err)
+	}
+	key, ok := read.(*rsa.PrivateKey)
+	if !ok {
+		return nil, "", errors.New("callbacktest: the private key is not RSA")
 	}
 	der, err := x509.MarshalPKIXPublicKey(&key.PublicKey)
 	return key, base64.StdEncoding.EncodeToString(der), err
+}
+
+func made() (string, error) {
+	key, err := rsa.GenerateKey(rand.Reader, bits)
+	if err != nil {
+		return "", err
+	}
+	der, err := x509.MarshalPKCS8PrivateKey(key)
+	return string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})), err
 }
 
 func signed(key *rsa.PrivateKey, text string) (string, error) {

@@ -10,6 +10,22 @@ import (
 	"github.com/nebis-dev/nebis/callback"
 )
 
+// Keys are what a sender signs with. What is empty is made on the spot.
+type Keys struct {
+	Account string `json:"account,omitempty"` // app_id, mchid or pid
+	Secret  string `json:"secret,omitempty"`  // that the site and the sender share
+	Private string `json:"private,omitempty"` // RSA, PEM of PKCS #8
+}
+
+// Makers make the senders, by the names of their providers.
+var Makers = map[string]func(Keys) (*Sender, error){
+	"alipay":    Alipay,
+	"wechatpay": WeChatPay,
+	"epay":      Epay,
+	"stripe":    Stripe,
+	"webhooks":  StandardWebhooks,
+}
+
 // A Notice is what a callback is to say. Empty fields are filled in, the same for the
 // same Sender.
 type Notice struct {
@@ -29,6 +45,9 @@ type Notice struct {
 type Sender struct {
 	// Provider verifies what the sender sends.
 	Provider callback.Provider
+
+	// Keys make the same sender again.
+	Keys Keys
 
 	// Settings are what a site has to be told to accept it, by names for people: a
 	// public key, a secret.

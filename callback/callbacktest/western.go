@@ -10,17 +10,19 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/nebis-dev/nebis/callback"
 )
 
 // Stripe sends as Stripe: payment intents, and charges that were refunded.
-func Stripe() *Sender {
-	secret := "whsec_" + nonce()
+func Stripe(k Keys) (*Sender, error) {
+	fill(&k.Secret, "whsec_"+nonce())
 	return &Sender{
-		Provider:     callback.Stripe(secret),
-		Settings:     []Setting{{"signing secret", secret}},
+		Provider:     callback.Stripe(k.Secret),
+		Keys:         k,
+		Settings:     []Setting{{"signing secret", k.Secret}},
 		Acknowledged: ok,
 		request: func(site string, n Notice) (*http.Request, error) {
 			body, err := json.Marshal(stripeEvent(n))
@@ -28,10 +30,10 @@ func Stripe() *Sender {
 				return nil, err
 			}
 			stamp := time.Now().Unix()
-			sign := hex.EncodeToString(mac([]byte(secret), fmt.Sprintf("%d.%s", stamp, body)))
+			sign := hex.EncodeToString(mac([]byte(k.Secret), fmt.Sprintf("%d.%s", stamp, body)))
 			return post(site, body, map[string]string{"Stripe-Signature": fmt.Sprintf("t=%d,v0=00,v1=%s", stamp, sign)})
 		},
-	}
+	}, nil
 }
 
 func stripeEvent(n Notice) map[string]any {
@@ -59,16 +61,20 @@ func stripeEvent(n Notice) map[string]any {
 
 // StandardWebhooks sends as the specification says; the type is "payment." and the
 // state.
-func StandardWebhooks() (*Sender, error) {
-	key := []byte(nonce())
-	secret := "whsec_" + base64.StdEncoding.EncodeToString(key)
-	provider, err := callback.StandardWebhooks("webhooks", secret)
+func StandardWebhooks(k Keys) (*Sender, error) {
+	fill(&k.Secret, "whsec_"+base64.StdEncoding.EncodeToString([]byte(nonce())))
+	provider, err := callback.StandardWebhooks("webhooks", k.Secret)
+	if err != nil {
+		return nil, err
+	}
+	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(k.Secret, "whsec_"))
 	if err != nil {
 		return nil, err
 	}
 	return &Sender{
 		Provider:     provider,
-		Settings:     []Setting{{"secret", secret}},
+		Keys:         k,
+		Settings:     []Setting{{"secret", k.Secret}},
 		Acknowledged: ok,
 		request: func(site string, n Notice) (*http.Request, error) {
 			now := time.Now()

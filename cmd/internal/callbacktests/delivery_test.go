@@ -70,7 +70,7 @@ func TestADeliveryUnderWayIsNotAcknowledged(t *testing.T) {
 
 func TestAForgedNoticeLeavesNoTrace(t *testing.T) {
 	everywhere(t, func(t *testing.T, s *shop) {
-		forger, err := senders[s.sender.Provider.Name].make()
+		forger, err := callbacktest.Makers[s.sender.Provider.Name](callbacktest.Keys{})
 		if err != nil {
 			t.Fatal(err)
 		}

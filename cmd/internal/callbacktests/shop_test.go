@@ -33,22 +33,17 @@ type shop struct {
 	before func(callback.Event) error // runs in the function, before its work
 }
 
-// senders are of each kind, and how each one's acknowledgement and refusal look.
+// senders say how each one's acknowledgement and refusal look.
 var senders = map[string]struct {
-	make              func() (*callbacktest.Sender, error)
 	acknowledged      reply
 	refused           func(status int) reply
 	paysOnly, unknown bool // its notices tell of nothing but payments; are the sender's own
 }{
-	"alipay":    {make: callbacktest.Alipay, acknowledged: reply{200, "success"}, refused: saying("fail")},
-	"wechatpay": {make: callbacktest.WeChatPay, acknowledged: reply{204, ""}, refused: weChatSays},
-	"epay":      {make: plain(callbacktest.Epay), acknowledged: reply{200, "success"}, refused: saying("fail"), paysOnly: true},
-	"stripe":    {make: plain(callbacktest.Stripe), acknowledged: reply{200, ""}, refused: saying("")},
-	"webhooks":  {make: callbacktest.StandardWebhooks, acknowledged: reply{204, ""}, refused: saying(""), unknown: true},
-}
-
-func plain(f func() *callbacktest.Sender) func() (*callbacktest.Sender, error) {
-	return func() (*callbacktest.Sender, error) { return f(), nil }
+	"alipay":    {acknowledged: reply{200, "success"}, refused: saying("fail")},
+	"wechatpay": {acknowledged: reply{204, ""}, refused: weChatSays},
+	"epay":      {acknowledged: reply{200, "success"}, refused: saying("fail"), paysOnly: true},
+	"stripe":    {acknowledged: reply{200, ""}, refused: saying("")},
+	"webhooks":  {acknowledged: reply{204, ""}, refused: saying(""), unknown: true},
 }
 
 func saying(text string) func(int) reply {
@@ -96,7 +91,7 @@ func run(t *testing.T, title string, c dbtest.Config, name string, test func(t *
 
 func open(t *testing.T, c dbtest.Config, name string) *shop {
 	t.Helper()
-	sender, err := senders[name].make()
+	sender, err := callbacktest.Makers[name](callbacktest.Keys{})
 	s := &shop{t: t, c: c, db: c.Open(t), sender: sender}
 	if err == nil {
 		s.store, err = nebis.New(s.db, c.Dialect, nil)
