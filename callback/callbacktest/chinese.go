@@ -45,6 +45,7 @@ func Alipay(k Keys) (*Sender, error) {
 	return &Sender{
 		Provider:     callback.Alipay(k.Account, &key.PublicKey),
 		Keys:         k,
+		Public:       public,
 		Settings:     []Setting{{"app_id", k.Account}, {"Alipay's public key", public}},
 		Acknowledged: success,
 		request: func(site string, n Notice) (*http.Request, error) {
@@ -124,7 +125,7 @@ func WeChatPay(k Keys) (*Sender, error) {
 	}
 	return &Sender{
 		Provider: callback.WeChatPay(k.Account, []byte(k.Secret), map[string]*rsa.PublicKey{wechatKey: &key.PublicKey}),
-		Keys: k,
+		Keys:     k,
 		Settings: []Setting{
 			{"mchid", k.Account}, {"APIv3 key", k.Secret}, {"WeChat Pay's public key", public}, {"its identity", wechatKey},
 		},

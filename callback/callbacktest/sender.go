@@ -49,6 +49,9 @@ type Sender struct {
 	// Keys make the same sender again.
 	Keys Keys
 
+	// Public is the public key in base64, where the provider has one.
+	Public string
+
 	// Settings are what a site has to be told to accept it, by names for people: a
 	// public key, a secret.
 	Settings []Setting
@@ -60,7 +63,10 @@ type Sender struct {
 }
 
 // A Setting is one thing that a site has to know of a sender.
-type Setting struct{ Name, Value string }
+type Setting struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
 
 // Request makes the request that says n, signed anew each time: times, nonces and
 // signatures differ, and the identity stays.
