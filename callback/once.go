@@ -9,7 +9,7 @@ import (
 	"github.com/nebis-dev/nebis"
 )
 
-// ErrMoved: the statement has changed more than one row, so its condition does not
+// ErrMoved says that the statement has changed more than one row, so its condition does not
 // name one business. Return it, and all of it is rolled back.
 var ErrMoved = errors.New("callback: more than one row has changed state")
 

@@ -126,6 +126,7 @@ func WeChatPay(k Keys) (*Sender, error) {
 	return &Sender{
 		Provider: callback.WeChatPay(k.Account, []byte(k.Secret), map[string]*rsa.PublicKey{wechatKey: &key.PublicKey}),
 		Keys:     k,
+		Public:   public,
 		Settings: []Setting{
 			{"mchid", k.Account}, {"APIv3 key", k.Secret}, {"WeChat Pay's public key", public}, {"its identity", wechatKey},
 		},
