@@ -173,3 +173,5 @@ func TestMoved(t *testing.T) {
 		}
 	})
 }
+
+func noticeOf(order string) callbacktest.Notice { return callbacktest.Notice{Order: order} }
