@@ -94,6 +94,17 @@ type Store struct {
 	done *recent
 }
 
+// Dialect is that of the store's database.
+func (s *Store) Dialect() Dialect { return s.d }
+
+// Table is the name of the store's table, with its schema if one was given.
+func (s *Store) Table() string {
+	if s.n.schema == "" {
+		return s.n.table
+	}
+	return s.n.schema + "." + s.n.table
+}
+
 // New returns a Store. It sends nothing to the database; Migrate makes the
 // table, Check looks for what would break the promise. It fails on an unknown
 // dialect, a malformed table name or a negative bound.

@@ -2,18 +2,15 @@ package main
 
 import (
 	"bufio"
-	"context"
-	"encoding/json"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
-	"time"
+
+	"github.com/nebis-dev/nebis/cmd/internal/exampletest"
 )
 
 func TestTheReadmesHaveThisProgram(t *testing.T) {
@@ -34,7 +31,7 @@ func TestTheReadmesHaveThisProgram(t *testing.T) {
 
 // The program as it stands in the README, but on a free port.
 func TestTheReadmesProgramRuns(t *testing.T) {
-	base := start(t)
+	base := exampletest.Start(t)
 	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	page := get(t, client, base+"/")
 	if kind := http.DetectContentType([]byte(page)); !strings.HasPrefix(kind, "text/html") {
@@ -82,68 +79,4 @@ func get(t *testing.T, client *http.Client, url string) string {
 		t.Fatal(err)
 	}
 	return b.String()
-}
-
-// start builds and runs the program in an empty folder and waits until it
-// answers.
-func start(t *testing.T) (base string) {
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr := ln.Addr().String()
-	ln.Close()
-	dir := t.TempDir()
-	bin := build(t, dir, addr)
-	ctx, cancel := context.WithCancel(context.Background())
-	cmd := exec.CommandContext(ctx, bin)
-	cmd.Dir, cmd.Stderr = dir, os.Stderr
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	died := make(chan error, 1)
-	go func() { died <- cmd.Wait() }()
-	t.Cleanup(func() { cancel(); <-died })
-	for {
-		if c, err := net.Dial("tcp", addr); err == nil {
-			c.Close()
-			return "http://" + addr
-		}
-		select {
-		case err := <-died:
-			died <- err
-			t.Fatalf("the program ended: %v", err)
-		case <-time.After(10 * time.Millisecond):
-		}
-	}
-}
-
-func build(t *testing.T, dir, addr string) string {
-	source, err := os.ReadFile("main.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	moved := filepath.Join(dir, "main.go")
-	text := strings.Replace(string(source), "127.0.0.1:8080", addr, 1)
-	if err := os.WriteFile(moved, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	here, err := filepath.Abs("main.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{here: moved}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	file := filepath.Join(dir, "overlay.json")
-	if err := os.WriteFile(file, overlay, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	bin := filepath.Join(dir, "shop")
-	cmd := exec.Command("go", "build", "-overlay", file, "-o", bin, ".")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	return bin
 }

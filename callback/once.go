@@ -1,0 +1,52 @@
+package callback
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/nebis-dev/nebis"
+)
+
+// ErrMoved says that the statement has changed more than one row, so its condition does not
+// name one business. Return it, and all of it is rolled back.
+var ErrMoved = errors.New("callback: more than one row has changed state")
+
+// Moved tells whether a guarded change of state has found its row in the state that
+// it names, wrapped around the statement:
+//
+//	moved, err := callback.Moved(tx.ExecContext(ctx,
+//		`UPDATE orders SET status = 'paid' WHERE number = ? AND status = 'pending'`, e.Order))
+//
+// False without an error is a notice that came late or twice: there is nothing to do.
+// The statement must change the state it names, or MySQL says of both cases alike
+// that no row was changed.
+func Moved(res sql.Result, err error) (bool, error) {
+	if err != nil {
+		return false, err
+	}
+	n, err := res.RowsAffected()
+	switch {
+	case err != nil:
+		return false, fmt.Errorf("callback: how many rows were changed: %w", err)
+	case n > 1:
+		return false, fmt.Errorf("%w: %d", ErrMoved, n)
+	}
+	return n == 1, nil
+}
+
+// Once runs fn in tx unless the same business was done before: by another notice, or
+// by the page that the customer comes back to, which calls it in a transaction of its
+// own, see [nebis.Store.Tx]. It returns whether fn ran. When both come at once one
+// waits for the other's transaction to end.
+//
+// Scope names what is done ("points"), e says for what; fn's error leaves the business
+// undone and is returned. The mark stays for [Keep].
+func Once(ctx context.Context, s *nebis.Store, tx *sql.Tx, scope string, e Event, fn func(ctx context.Context) error) (bool, error) {
+	op := nebis.Op{Scope: scope, Owner: owner(e.Account), Key: shaped(e.Business()), Keep: Keep}
+	_, replayed, err := nebis.DoTx(ctx, s, tx, op, func(ctx context.Context) (struct{}, error) {
+		return struct{}{}, fn(ctx)
+	})
+	return err == nil && !replayed, err
+}

@@ -1,0 +1,3 @@
+// Package callbacktests sends the callbacks of every provider to a small shop on
+// every database.
+package callbacktests
