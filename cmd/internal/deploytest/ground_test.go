@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/nebis-dev/nebis/cmd/internal/gatewaytest"
 )
@@ -105,7 +106,7 @@ func (g *ground) serve(addr string, cmd *exec.Cmd) {
 		select {
 		case <-ended:
 			g.Fatalf("%s has ended: %v", cmd.Path, cmd.ProcessState)
-		default:
+		case <-time.After(5 * time.Millisecond): // leaves the processor to it
 		}
 	}
 }
