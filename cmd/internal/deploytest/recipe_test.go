@@ -38,13 +38,15 @@ func newChain(t *testing.T, replace ...string) *chain {
 	return c
 }
 
-// places are what the recipe has, and what takes its place here. more are those that
-// only one recipe has.
-func (c *chain) places(more ...string) []string {
+// outer and inner are what a recipe has, and what takes its place here.
+func (c *chain) outer(more ...string) []string {
 	return append([]string{
-		"127.0.0.1:8080", c.gate, "127.0.0.1:8081", c.inside,
-		"/etc/ssl/shop.example.pem", c.path("shop.pem"), "/etc/ssl/shop.example.key", c.path("shop.key"), "/var/www/shop", c.path("site"),
+		"127.0.0.1:8080", c.gate, "/etc/ssl/shop.example.pem", c.path("shop.pem"), "/etc/ssl/shop.example.key", c.path("shop.key"),
 	}, more...)
+}
+
+func (c *chain) inner(more ...string) []string {
+	return append([]string{"127.0.0.1:8081", c.inside, "/var/www/shop", c.path("site")}, more...)
 }
 
 // sees fails the test unless PHP is told that a visitor came so.
@@ -114,9 +116,11 @@ func (c *chain) overNginx(program, fpm string) {
 		c.ground.Skip("skipped: ", err)
 	}
 	c.write("fastcgi_params", string(params))
-	c.nginx(program, c.secure, c.recipe("nginx/shop.conf", c.places(
-		"listen 443", "listen "+c.secure, "listen 80", "listen "+c.plain, "/run/php/php8.2-fpm.sock", c.fpm(fpm))...))
+	c.nginx(program, c.secure, c.recipe("nginx/outer.conf", c.outer("listen 443", "listen "+c.secure, "listen 80", "listen "+c.plain)...)+
+		c.recipe("nginx/inner.conf", c.inner(phpSocket, c.fpm(fpm))...))
 }
+
+const phpSocket = "/run/php/php8.2-fpm.sock" // in the recipes
 
 // The site behind a proxy that the gateway was not told of: PHP believes that a
 // visitor is the proxy, and came without https.
@@ -137,7 +141,7 @@ func TestApache(t *testing.T) {
 	c := newChain(t)
 	c.write("site/.htaccess", "FallbackResource /index.php\n")
 	c.apache(program, c.secure, modules("remoteip")+php+"Listen "+c.secure+"\nListen "+c.plain+"\n"+
-		c.recipe("apache/shop.conf", c.places("*:443", c.secure, "*:80", c.plain)...))
+		c.recipe("apache/shop.conf", c.outer(c.inner("*:443", c.secure, "*:80", c.plain)...)...))
 	c.works()
 }
 
@@ -147,7 +151,7 @@ func TestCaddy(t *testing.T) {
 	c := newChain(t)
 	c.caddy(program, c.secure, c.caddyOptions()+c.recipe("caddy/Caddyfile",
 		"shop.example {", c.site(), "127.0.0.1:8080", c.gate, "http://:8081", "http://:"+c.inside[len("127.0.0.1:"):],
-		"/var/www/shop", c.path("site"), "/run/php/php8.2-fpm.sock", c.fpm(fpm)))
+		"/var/www/shop", c.path("site"), phpSocket, c.fpm(fpm)))
 	c.works()
 }
 
