@@ -57,7 +57,7 @@ func (c *chain) sees(want string) {
 	}
 }
 
-const secureVisitor = "HTTPS=on\nREQUEST_SCHEME=https\nSERVER_PORT=443\nREMOTE_ADDR=" + visitorAddr + "\n"
+const secureVisitor = "HTTPS=on\nREQUEST_SCHEME=https\nHTTP_HOST=" + shop + "\nSERVER_PORT=443\nREMOTE_ADDR=" + visitorAddr + "\n"
 
 var keyField = regexp.MustCompile(`name="idempotency_key" value="([^"]+)"`)
 
@@ -129,7 +129,7 @@ func TestAProxyThatIsNotTrusted(t *testing.T) {
 	program, fpm := need(t, "nginx"), need(t, "php-fpm*")
 	c := newChain(t, "127.0.0.1/32", "192.0.2.1/32")
 	c.overNginx(program, fpm)
-	c.sees("HTTPS=\nREQUEST_SCHEME=http\nSERVER_PORT=80\nREMOTE_ADDR=127.0.0.1\n")
+	c.sees("HTTPS=\nREQUEST_SCHEME=http\nHTTP_HOST=" + shop + "\nSERVER_PORT=80\nREMOTE_ADDR=127.0.0.1\n")
 	if page, _ := c.get("https://" + shop + "/checkout"); len(page.Cookies()) != 1 || page.Cookies()[0].Secure {
 		t.Errorf("the page sets %v", page.Cookies())
 	}

@@ -10,7 +10,7 @@ if ($path === '/checkout' && $_SERVER['REQUEST_METHOD'] === 'POST') {
 } elseif ($path === '/orders') {
     readfile($orders);
 } else {
-    foreach (['HTTPS', 'REQUEST_SCHEME', 'SERVER_PORT', 'REMOTE_ADDR'] as $name) {
+    foreach (['HTTPS', 'REQUEST_SCHEME', 'HTTP_HOST', 'SERVER_PORT', 'REMOTE_ADDR'] as $name) {
         echo "$name=" . ($_SERVER[$name] ?? '') . "\n";
     }
 }
