@@ -66,6 +66,9 @@ func (c *chain) works() {
 	t := c.visitor
 	t.Helper()
 	c.sees(secureVisitor)
+	if _, said := c.get("https://" + shop + "/said"); strings.Contains(said, forged) || strings.Contains(said, "gopher") {
+		t.Errorf("PHP is told what the visitor has made up: %s", said)
+	}
 	page, body := c.get("https://" + shop + "/checkout")
 	key := keyField.FindStringSubmatch(body)
 	if key == nil {

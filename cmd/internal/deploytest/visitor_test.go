@@ -56,7 +56,10 @@ type visitor struct {
 	http.Client
 }
 
-const visitorAddr = "127.0.0.2"
+const (
+	visitorAddr = "127.0.0.2"
+	forged      = "6.6.6.6"
+)
 
 // newVisitor finds the shop's https and http at these addresses.
 func newVisitor(t *testing.T, pool *x509.CertPool, secure, plain string) *visitor {
@@ -88,8 +91,9 @@ func (v *visitor) get(address string) (*http.Response, string) {
 		v.Fatal(err)
 	}
 	for _, name := range []string{"X-Forwarded-For", "X-Real-IP", "X-Forwarded-Host"} {
-		req.Header.Set(name, "6.6.6.6")
+		req.Header.Set(name, forged)
 	}
+	req.Header.Set("Forwarded", "for="+forged)
 	req.Header.Set("X-Forwarded-Proto", "gopher")
 	return v.read(v.Do(req))
 }

@@ -9,6 +9,8 @@ if ($path === '/checkout' && $_SERVER['REQUEST_METHOD'] === 'POST') {
     echo '<!doctype html><title>Checkout</title><form method="post" action="/checkout"><input name="item" value="tea"><button>Buy</button></form>';
 } elseif ($path === '/orders') {
     readfile($orders);
+} elseif ($path === '/said') {
+    print_r($_SERVER);
 } else {
     foreach (['HTTPS', 'REQUEST_SCHEME', 'HTTP_HOST', 'SERVER_PORT', 'REMOTE_ADDR'] as $name) {
         echo "$name=" . ($_SERVER[$name] ?? '') . "\n";
