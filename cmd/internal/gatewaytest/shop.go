@@ -30,7 +30,7 @@ type Kind struct {
 // The kinds.
 var (
 	PHP = Kind{"php", "php", "php-cli, php-mysql and php-sqlite3", func(dir, port string) []string {
-		return []string{"-d", "session.save_path=" + dir, "-S", "127.0.0.1:" + port, "-t", dir}
+		return []string{"-d", "session.save_path=" + dir, "-d", "display_errors=0", "-S", "127.0.0.1:" + port, "-t", dir}
 	}, (*Shop).openMariaDB}
 	Python = Kind{"python", "python3", "python3", func(dir, _ string) []string {
 		return []string{filepath.Join(dir, "shop.py")}
