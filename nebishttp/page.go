@@ -19,7 +19,7 @@ var pages = map[string]map[string]page{
 		"body-unreadable": {"The form did not arrive whole", "Nothing was done. Please send it again."},
 		"body-too-large":  {"Too large", "What you sent is larger than this site accepts. Nothing was done."},
 		"not-kept":        {"Already done", "This was carried out before and was not repeated. The page that you saw then is no longer kept."},
-		"unknown":         {"We cannot tell whether this was done", "It may or may not have been carried out. Please do not simply send it again: look first whether it is there, or ask us."},
+		"unknown":         {"We cannot tell whether this was done", "What you sent may or may not have gone through. Please do not simply send it again: first check whether it is there, or ask us."},
 		"unavailable":     {"Not available just now", "We could not finish this. Wait a moment, then reload this page and let the browser send the form again: it will not be done twice."},
 		"no-database":     {"Not available just now", "Nothing was done. Please try again in a moment."},
 		"unauthenticated": {"Please sign in", "Sign in, then send the form again. Nothing was done."},
@@ -33,7 +33,7 @@ var pages = map[string]map[string]page{
 		"body-unreadable": {"表单没有完整送达", "未做任何操作，请重新提交。"},
 		"body-too-large":  {"内容过大", "您提交的内容超过了本站允许的大小，未做任何操作。"},
 		"not-kept":        {"已经完成", "这项操作之前已经执行，没有重复执行。当时的结果页面已不再保存。"},
-		"unknown":         {"无法确定是否已完成", "这项操作可能已经执行，也可能没有。请不要直接再次提交：先查看是否已有结果，或联系我们。"},
+		"unknown":         {"无法确定是否已完成", "您刚才提交的内容可能已经生效，也可能没有。请不要直接再次提交：先查看是否已有结果，或联系我们。"},
 		"unavailable":     {"暂时无法处理", "我们没能完成这项操作。请稍候再刷新本页，并允许浏览器重新提交表单：不会重复执行。"},
 		"no-database":     {"暂时无法处理", "未做任何操作，请稍后再试。"},
 		"unauthenticated": {"请先登录", "请登录后重新提交表单，未做任何操作。"},
@@ -50,17 +50,20 @@ type labels struct {
 }
 
 var texts = map[string]labels{
-	"en": {"See the first result", "Look whether it is there", "Send this as a new one", "It is not there: send it again"},
+	"en": {"See the first result", "Check whether it is there", "Send this as a new one", "It is not there: send it again"},
 	"zh": {"查看第一次的结果", "查看是否已有结果", "作为新的一次提交", "确认没有，再提交一次"},
 }
 
+// The link, which does nothing, catches the eye before the button.
 var pageTemplate = template.Must(template.New("page").Parse(`<!doctype html>
 <html lang="{{.Lang}}">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>{{.Title}}</title>
-<style>body{font:1.1em/1.6 system-ui,sans-serif;max-width:34em;margin:15vh auto;padding:0 1em}h1{font-size:1.5em}button{font:inherit;padding:.3em 1em}</style>
+<style>body{font:1.1em/1.6 system-ui,sans-serif;max-width:34em;margin:15vh auto;padding:0 1em}h1{font-size:1.5em;line-height:1.3}
+a,button{display:inline-block;font:inherit;padding:.4em 1em;border:1px solid;border-radius:.3em;background:none;color:inherit}
+a{border-color:#0b57d0;background:#0b57d0;color:#fff;text-decoration:none}</style>
 <h1>{{.Title}}</h1>
 <p>{{.Text}}</p>
 {{with .Location}}<p><a href="{{.}}">{{$.First}}</a></p>

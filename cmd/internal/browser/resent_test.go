@@ -12,17 +12,21 @@ import (
 // sends the order again by itself. PHP's own server lets no connection be used again.
 func TestAnOrderThatTheBrowserSendsAgain(t *testing.T) {
 	t.Parallel()
-	doors := append(but(behindDoors, func(d *door) { d.line = true }),
-		but(clientDoors[2:], func(d *door) { d.line, d.open = true, true })...)
-	for name, f := range map[string]func(*shopper){
-		"while the shop works":       (*shopper).cutAtWork,
-		"with the answer on its way": (*shopper).cutAnswer,
+	for name, c := range map[string]struct {
+		cut   func(*shopper)
+		doors []door
+	}{
+		"while the shop works":       {(*shopper).cutAtWork, []door{php, python, node, node.withoutGateway()}},
+		"with the answer on its way": {(*shopper).cutAnswer, []door{php, php.scriptsOff()}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			behind(t, doors, func(t *testing.T, s *shopper) {
+			for i := range c.doors {
+				c.doors[i] = c.doors[i].onALine()
+			}
+			behind(t, c.doors, func(t *testing.T, s *shopper) {
 				posts := s.posts()
-				f(s)
+				c.cut(s)
 				s.do(bought)
 				s.shop.Want(s.orders())
 				if n := posts.Load(); n != 2 {

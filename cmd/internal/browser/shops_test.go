@@ -3,7 +3,6 @@ package browser
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -22,24 +21,19 @@ type door struct {
 	line      bool // the connections of the browser can be cut
 }
 
-// The forms of each language, and in PHP one of many steps that share a page.
+// The forms. One in PHP is a step of many that share a page.
 var (
-	phpDoors = []door{{kind: gatewaytest.PHP, path: "/checkout"}, {kind: gatewaytest.PHP, path: "/flow.php"}}
-
-	clientDoors = append(phpDoors[:2:2],
-		door{kind: gatewaytest.Python, path: "/checkout"}, door{kind: gatewaytest.Node, path: "/checkout"})
-	behindDoors = append(clientDoors[:4:4], but(phpDoors, func(d *door) { d.noScripts = true })...)
-	allDoors    = append(behindDoors[:6:6], but(clientDoors, func(d *door) { d.open = true })...)
+	php    = door{kind: gatewaytest.PHP, path: "/checkout"}
+	flow   = door{kind: gatewaytest.PHP, path: "/flow.php"}
+	python = door{kind: gatewaytest.Python, path: "/checkout"}
+	node   = door{kind: gatewaytest.Node, path: "/checkout"}
 )
 
-// but returns the doors with a change.
-func but(doors []door, change func(*door)) []door {
-	doors = slices.Clone(doors)
-	for i := range doors {
-		change(&doors[i])
-	}
-	return doors
-}
+func (d door) scriptsOff() door { d.noScripts = true; return d }
+
+func (d door) withoutGateway() door { d.open = true; return d }
+
+func (d door) onALine() door { d.line = true; return d }
 
 func (d door) String() string {
 	how := map[bool]string{true: "scripts off", false: "with the client"}[d.noScripts]

@@ -54,7 +54,7 @@ type downText struct{ Lang, Title, Text string }
 var downTexts = [2]map[bool]downText{
 	{
 		false: {"en", "Not available just now", "The site cannot be reached. Nothing was done. Please try again in a moment."},
-		true:  {"en", "We cannot tell whether this was done", "The site did not answer. What you sent may or may not have gone through. Please look first whether it is there before you send it again."},
+		true:  {"en", "We cannot tell whether this was done", "The site did not answer. What you sent may or may not have gone through. Please check whether it is there before you send it again."},
 	},
 	{
 		false: {"zh-CN", "暂时无法访问", "网站暂时连接不上，未做任何操作。请稍后再试。"},
@@ -68,8 +68,9 @@ var downTemplate = template.Must(template.New("down").Parse(`<!doctype html>
 <html lang="{{.Lang}}">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
 <title>{{.Title}}</title>
-<style>body{font:1.1em/1.6 system-ui,sans-serif;max-width:34em;margin:15vh auto;padding:0 1em}h1{font-size:1.5em}</style>
+<style>body{font:1.1em/1.6 system-ui,sans-serif;max-width:34em;margin:15vh auto;padding:0 1em}h1{font-size:1.5em;line-height:1.3}</style>
 <h1>{{.Title}}</h1>
 <p>{{.Text}}</p>
 `))

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"database/sql"
 	"embed"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -22,20 +23,22 @@ var sources embed.FS
 type Kind struct {
 	Name    string
 	program string
-	debian  string // packages that bring it
+	needs   []string // with these it ends well where no part of it is missing
+	debian  string   // packages that bring it
 	args    func(dir, port string) []string
 	open    func(*Shop)
 }
 
 // The kinds.
 var (
-	PHP = Kind{"php", "php", "php-cli, php-mysql and php-sqlite3", func(dir, port string) []string {
-		return []string{"-d", "session.save_path=" + dir, "-S", "127.0.0.1:" + port, "-t", dir}
-	}, (*Shop).openMariaDB}
-	Python = Kind{"python", "python3", "python3", func(dir, _ string) []string {
+	PHP = Kind{"php", "php", []string{"-r", `exit(min(extension_loaded('pdo_mysql'), extension_loaded('pdo_sqlite')) ? 0 : 1);`},
+		"php-cli, php-mysql and php-sqlite3", func(dir, port string) []string {
+			return []string{"-d", "session.save_path=" + dir, "-d", "display_errors=0", "-S", "127.0.0.1:" + port, "-t", dir}
+		}, (*Shop).openMariaDB}
+	Python = Kind{"python", "python3", nil, "python3", func(dir, _ string) []string {
 		return []string{filepath.Join(dir, "shop.py")}
 	}, (*Shop).openSQLite}
-	Node = Kind{"node", "node", "nodejs", func(dir, _ string) []string {
+	Node = Kind{"node", "node", nil, "nodejs", func(dir, _ string) []string {
 		return []string{filepath.Join(dir, "shop.js")}
 	}, (*Shop).openLines}
 )
@@ -60,8 +63,12 @@ type Shop struct {
 // the test is skipped, or fails where nothing may be missing.
 func Open(t testing.TB, k Kind) *Shop {
 	t.Helper()
-	if _, err := exec.LookPath(k.program); err != nil {
-		missing(t, err.Error()+"; Debian's "+k.debian+" bring it")
+	_, err := exec.LookPath(k.program)
+	if err == nil && k.needs != nil {
+		err = exec.Command(k.program, k.needs...).Run()
+	}
+	if err != nil {
+		missing(t, fmt.Sprintf("%s, or what it needs: %v; Debian's %s bring it", k.program, err, k.debian))
 	}
 	s := &Shop{t: t, kind: k, dir: t.TempDir(), Payment: NewPayment(t)}
 	code, err := fs.Sub(sources, "shops/"+k.Name)

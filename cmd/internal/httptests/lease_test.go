@@ -149,7 +149,7 @@ func TestVerifyFindsOutWhatBecameOfALease(t *testing.T) {
 
 func TestAPersonMayLookAndSendAFormOfUnknownOutcomeAnewOnPurpose(t *testing.T) {
 	for lang, words := range map[string][2]string{
-		"en": {"Look whether it is there", "It is not there: send it again"},
+		"en": {"Check whether it is there", "It is not there: send it again"},
 		"zh": {"查看是否已有结果", "确认没有，再提交一次"},
 	} {
 		s := leased(t, sqlite, &nebishttp.Route{Look: "/my/orders?a=1&b=2"}, answers(500, ""))

@@ -32,7 +32,7 @@ async function text(stream) {
 
 function page(res, title, body, status = 200) {
 	res.writeHead(status, { "Content-Type": "text/html; charset=utf-8" })
-	res.end(`<!doctype html>\n<html lang="en"><meta charset="utf-8"><title>${title}</title>\n<h1>${title}</h1>\n${body}\n`)
+	res.end(`<!doctype html>\n<html lang="en"><meta charset="utf-8"><link rel="icon" href="data:,"><title>${title}</title>\n<h1>${title}</h1>\n${body}\n`)
 }
 
 const escape = text => text.replace(/[&<>"]/g, c => `&#${c.charCodeAt(0)};`)

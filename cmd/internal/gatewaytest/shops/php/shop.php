@@ -32,7 +32,7 @@ function genuine(): void
 
 function page(string $title, string $body): void
 {
-    echo "<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>$title</title>\n<h1>$title</h1>\n$body\n";
+    echo "<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\"><link rel=\"icon\" href=\"data:,\"><title>$title</title>\n<h1>$title</h1>\n$body\n";
 }
 
 function form(string $action): string

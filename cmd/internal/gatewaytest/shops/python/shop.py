@@ -53,7 +53,7 @@ class Shop(BaseHTTPRequestHandler):
         self.end_headers()
 
     def page(self, title, body, status=200):
-        text = f'<!doctype html>\n<html lang="en"><meta charset="utf-8"><title>{title}</title>\n<h1>{title}</h1>\n{body}\n'.encode()
+        text = f'<!doctype html>\n<html lang="en"><meta charset="utf-8"><link rel="icon" href="data:,"><title>{title}</title>\n<h1>{title}</h1>\n{body}\n'.encode()
         self.send_response(status)
         self.send_header("Content-Type", "text/html; charset=utf-8")
         self.send_header("Content-Length", str(len(text)))
