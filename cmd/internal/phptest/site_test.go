@@ -80,19 +80,18 @@ var extensions = sync.OnceValues(func() (string, error) {
 	return string(out), err
 })
 
-// needPHP skips a test where PHP is missing, or fails it where nothing may be. What
-// PHP needs for PostgreSQL is not among what has to be there.
+// needPHP skips a test where PHP is missing, or fails it where nothing may be.
 func needPHP(t *testing.T, k dbtest.Kind) {
 	t.Helper()
 	have, err := extensions()
-	switch driver := map[dbtest.Kind]string{dbtest.Postgres: "pdo_pgsql", dbtest.SQLite: "pdo_sqlite"}[k]; {
-	case k == dbtest.Postgres && !strings.Contains(have, driver):
-		t.Skip("skipped: PHP has no pdo_pgsql; Debian's php-pgsql brings it")
+	driver := map[dbtest.Kind]string{dbtest.Postgres: "pdo_pgsql", dbtest.SQLite: "pdo_sqlite"}[k]
+	const missing = "PHP is missing, or a driver of it: Debian's php-cli, php-mysql, php-pgsql and php-sqlite3"
+	switch {
 	case err == nil && strings.Contains(have, "pdo_mysql") && strings.Contains(have, driver):
 	case os.Getenv(dbtest.RequireEnv) == "1":
-		t.Fatal("required, but missing: Debian's php-cli, php-mysql and php-sqlite3")
+		t.Fatal("required: " + missing)
 	default:
-		t.Skip("skipped: Debian's php-cli, php-mysql and php-sqlite3 are not there")
+		t.Skip("skipped: " + missing)
 	}
 }
 
