@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/nebis-dev/nebis"
 )
@@ -86,7 +87,7 @@ func testTools(t *testing.T, s *site) {
 	s.id(s.send("k", "茶"))
 	e, err := s.store.Look(t.Context(), "order", "ann", "k")
 	s.must(err)
-	if e == nil || e.State != nebis.StateDone || e.Attempts != 1 || e.ExpiresAt.Sub(e.CreatedAt).Hours() != 24 {
+	if e == nil || e.State != nebis.StateDone || e.Attempts != 1 || e.ExpiresAt.Sub(e.CreatedAt).Round(time.Second) != 24*time.Hour {
 		t.Fatalf("the entry is %+v", e)
 	}
 	var o order
