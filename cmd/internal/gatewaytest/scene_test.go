@@ -107,12 +107,22 @@ func isPost(packet []byte) bool { return bytes.HasPrefix(packet, []byte("POST ")
 // held holds the next packet that goes to the database.
 func (x *scene) held(match func([]byte) bool) *dbtest.Trap { return x.store.Set(dbtest.Hold, match) }
 
-// deaf has the database obey the next commit; what it answers is lost, and the
-// gateway hears nothing more from it.
-func (x *scene) deaf() *dbtest.Trap {
+// deaf has the database obey the next commit. The gateway hears nothing of that,
+// nor when it asks on another connection; it is asking when all is over.
+func (x *scene) deaf() (over func()) {
 	t := x.store.Set(dbtest.CutAfter, dbtest.Commit)
-	x.store.Set(dbtest.Swallow, anything)
-	return t
+	asks := x.store.Set(dbtest.Swallow, func([]byte) bool {
+		select {
+		case <-t.Sprung():
+			return true
+		default:
+			return false // what comes before the commit
+		}
+	})
+	return func() {
+		<-t.Answered()
+		<-asks.Sprung()
+	}
 }
 
 func (x *scene) atWork() {
@@ -135,9 +145,9 @@ var (
 		return t.Release
 	}}
 	claimed = stage{"after the claim", false, func(x *scene) func() {
-		t := x.deaf()
+		over := x.deaf()
 		x.send()
-		<-t.Answered()
+		over()
 		return nothing
 	}}
 	onItsWay = stage{"with the request on its way", true, func(x *scene) func() {
@@ -159,9 +169,9 @@ var (
 	}}
 	saved = stage{"after the save", false, func(x *scene) func() {
 		x.atWork()
-		t := x.deaf()
+		over := x.deaf()
 		x.shop.Payment.Release()
-		<-t.Answered()
+		over()
 		return nothing
 	}}
 )
