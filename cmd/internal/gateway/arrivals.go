@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// arrivals are the connections whose request is still being read. A server that is
-// shut down drops such a request without a word; a gateway waits for it first.
+// arrivals are the connections whose request is still being read. net/http drops such
+// a request without a word when it is shut down; a gateway waits for it first.
 type arrivals struct {
 	mu   sync.Mutex
 	open map[net.Conn]bool
-	gone chan struct{} // of one that wait knows of; nil: nobody waits
+	gone chan struct{} // closed when none is left; nil: nobody waits
 }
 
 func newArrivals() *arrivals { return &arrivals{open: map[net.Conn]bool{}} }

@@ -116,6 +116,8 @@ func TestNoOrderIsLostWhenGatewaysFollowOneAnother(t *testing.T) {
 			}
 		})
 	}
+	defer clients.Wait()
+	defer done.Store(true)
 	for range 3 {
 		next := s.front(shop, flags)
 		shop.Payment.Await(shop.Payment.Calls() + 5)

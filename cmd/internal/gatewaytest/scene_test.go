@@ -13,7 +13,8 @@ import (
 	"github.com/nebis-dev/nebis/cmd/internal/dburl/dburltest"
 )
 
-// scene is a shop behind a gateway whose connections can be held. It sees one order after another, each with a key of its own.
+// scene is a shop behind a gateway whose connections can be held. It sees one order
+// after another, each with a key of its own.
 type scene struct {
 	t     *testing.T // of the stage
 	whole *testing.T // of all stages
@@ -174,9 +175,9 @@ func (x *scene) between() *dbtest.Proxy {
 func atWork(x *scene) (release func()) {
 	x.shop.Payment.Hold()
 	x.send()
-	paying := make(chan struct{})
+	n, paying := x.calls+1, make(chan struct{})
 	go func() {
-		x.shop.Payment.Await(x.calls + 1)
+		x.shop.Payment.Await(n)
 		close(paying)
 	}()
 	x.await(paying)
