@@ -13,6 +13,7 @@ import (
 // may take: uploads, downloads and streams pass through.
 const (
 	headerTimeout   = 10 * time.Second
+	arrivalTimeout  = 5 * time.Second // as long as net/http waits for a connection that says nothing
 	idleTimeout     = 2 * time.Minute
 	shutdownTimeout = 90 * time.Second // what runs may end: a wait of 25 s and a deadline of 60 s
 )
@@ -20,12 +21,15 @@ const (
 // Serve answers requests on ln until ctx ends. Then it takes no new ones,
 // finishes those that run, and returns nil.
 func (g *Gateway) Serve(ctx context.Context, ln net.Listener) error {
+	a := newArrivals()
 	srv := &http.Server{
-		Handler:           g,
+		Handler:           a.handler(g),
 		Protocols:         protocols(),
 		ReadHeaderTimeout: headerTimeout,
 		IdleTimeout:       idleTimeout,
 		ErrorLog:          slog.NewLogLogger(g.o.Log.Handler(), slog.LevelWarn),
+		ConnContext:       a.context,
+		ConnState:         a.state,
 	}
 	stopped := make(chan error, 1)
 	go func() { stopped <- srv.Serve(ln) }()
@@ -35,6 +39,10 @@ func (g *Gateway) Serve(ctx context.Context, ln net.Listener) error {
 	case <-ctx.Done():
 	}
 	g.stop()
+	_ = ln.Close()
+	<-stopped
+	srv.SetKeepAlivesEnabled(false)
+	a.wait(arrivalTimeout)
 	patience, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
 	defer cancel()
 	if err := srv.Shutdown(patience); err != nil {

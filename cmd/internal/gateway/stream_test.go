@@ -76,27 +76,111 @@ func TestStoppingEndsStreamsAndFinishesRequests(t *testing.T) {
 	r.done <- nil
 }
 
-func TestWebSocketsPassThrough(t *testing.T) {
-	r := front(t, http.HandlerFunc(webSocketEcho), "forms: ['GET /*']", Options{})
+// What was on its way when the gateway was told to stop is answered.
+func TestStoppingFinishesARequestThatIsBeingRead(t *testing.T) {
+	r := front(t, http.HandlerFunc(echo), "", Options{})
+	conn := r.dial()
+	fmt.Fprint(conn, "POST /pay HTTP/1.1\r\nHost: x\r\n")
+	r.get("/") // it has come later: the gateway has the connection by now
+	r.stop()
+	r.awaitClosed()
+	fmt.Fprint(conn, "Content-Length: 1\r\n\r\nx")
+	res, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil || res.StatusCode != http.StatusOK || !res.Close {
+		t.Errorf("%v %v", res, err)
+	}
+	if err := <-r.done; err != nil {
+		t.Error(err)
+	}
+	r.done <- nil
+}
+
+func (r *rig) dial() net.Conn {
+	r.t.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(r.url, "http://"))
 	if err != nil {
-		t.Fatal(err)
+		r.t.Fatal(err)
 	}
-	defer conn.Close()
+	r.t.Cleanup(func() { conn.Close() })
+	return conn
+}
+
+// awaitClosed waits until the gateway takes no more connections.
+func (r *rig) awaitClosed() {
+	for {
+		conn, err := net.Dial("tcp", strings.TrimPrefix(r.url, "http://"))
+		if err != nil {
+			return
+		}
+		conn.Close()
+	}
+}
+
+func TestWebSocketsPassThrough(t *testing.T) {
+	r := front(t, http.HandlerFunc(webSocketEcho), "forms: ['GET /*']", Options{})
+	s := r.webSocket()
+	for range 3 {
+		s.echo()
+	}
+}
+
+// A socket lasts as long as what runs beside it; nothing waits for its end.
+func TestStoppingLeavesWebSocketsAloneUntilRequestsAreFinished(t *testing.T) {
+	arrived, leave := make(chan bool), make(chan bool)
+	r := front(t, http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if req.URL.Path == "/ws" {
+			webSocketEcho(w, req)
+			return
+		}
+		arrived <- true
+		<-leave
+		fmt.Fprint(w, "done")
+	}), "", Options{})
+	s := r.webSocket()
+	answered := make(chan reply, 1)
+	go func() { answered <- r.send("POST", "/pay", "x") }()
+	<-arrived
+	r.stop()
+	r.awaitClosed()
+	s.echo()
+	close(leave)
+	if got := <-answered; got.body != "done" {
+		t.Errorf("the request that ran: %d %s", got.StatusCode, got.body)
+	}
+	if err := <-r.done; err != nil {
+		t.Error(err)
+	}
+	r.done <- nil
+}
+
+// webSocket is one that is open.
+type webSocket struct {
+	t    *testing.T
+	conn net.Conn
+	in   *bufio.Reader
+}
+
+func (r *rig) webSocket() webSocket {
+	r.t.Helper()
+	conn := r.dial()
 	fmt.Fprint(conn, "GET /ws HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n")
-	in := bufio.NewReader(conn)
-	res, err := http.ReadResponse(in, nil)
+	s := webSocket{r.t, conn, bufio.NewReader(conn)}
+	res, err := http.ReadResponse(s.in, nil)
 	if err != nil || res.StatusCode != http.StatusSwitchingProtocols || res.Header.Get("Sec-Websocket-Accept") != "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=" {
-		t.Fatalf("%v %v", res, err)
+		r.t.Fatalf("%v %v", res, err)
 	}
+	return s
+}
+
+// echo sends a frame, which has to come back.
+func (s webSocket) echo() {
+	s.t.Helper()
 	// A masked frame with "hello"; the mask is zero.
 	frame := []byte{0x81, 0x85, 0, 0, 0, 0, 'h', 'e', 'l', 'l', 'o'}
-	for range 3 {
-		_, _ = conn.Write(frame)
-		got := make([]byte, len(frame))
-		if _, err := io.ReadFull(in, got); err != nil || string(got) != string(frame) {
-			t.Fatalf("%q %v", got, err)
-		}
+	_, _ = s.conn.Write(frame)
+	got := make([]byte, len(frame))
+	if _, err := io.ReadFull(s.in, got); err != nil || string(got) != string(frame) {
+		s.t.Fatalf("%q %v", got, err)
 	}
 }
 

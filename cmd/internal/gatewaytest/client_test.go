@@ -14,8 +14,8 @@ type answer struct {
 }
 
 // order sends an order as a program does, on a connection of its own. It is tried once.
-func order(t testing.TB, site, key string, header ...string) answer {
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, site+"/checkout",
+func order(t testing.TB, url, key string, header ...string) answer {
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url,
 		io.NopCloser(strings.NewReader("item=tea&qty=1&idempotency_key="+key)))
 	if err != nil {
 		t.Error(err)

@@ -1,8 +1,10 @@
 package gatewaytest
 
 import (
+	"bufio"
 	"fmt"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"sync"
@@ -16,7 +18,7 @@ func TestAGatewayThatIsToStopFinishesTheOrderThatRuns(t *testing.T) {
 	gate := Front(t, shop.URL, Flags...)
 	shop.Payment.Hold()
 	answered := make(chan answer, 1)
-	go func() { answered <- order(t, gate.URL, "k") }()
+	go func() { answered <- order(t, gate.URL+"/checkout", "k") }()
 	shop.Payment.Await(1)
 	gate.Stop()
 	awaitClosed(gate)
@@ -39,8 +41,14 @@ func awaitClosed(g *Gateway) {
 	}
 }
 
-// socket is one that stays open whoever listens on it, as systemd's.
-func socket(t *testing.T) *os.File {
+// socket stays open whoever listens on it, as systemd's.
+type socket struct {
+	t    *testing.T
+	file *os.File
+	addr string
+}
+
+func newSocket(t *testing.T) socket {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -52,48 +60,66 @@ func socket(t *testing.T) *os.File {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { f.Close() })
-	return f
+	return socket{t, f, ln.Addr().String()}
+}
+
+// front starts a gateway on the socket.
+func (s socket) front(shop *Shop, flags []string) *Gateway {
+	s.t.Helper()
+	g := FrontOn(s.t, s.file, shop.URL, flags...)
+	if g.URL != "http://"+s.addr {
+		s.t.Fatalf("it listens on %s, not on the socket %s", g.URL, s.addr)
+	}
+	return g
 }
 
 // As `systemctl restart` does it: what comes between the two waits.
 func TestAnOrderThatComesBetweenTwoGateways(t *testing.T) {
 	t.Parallel()
-	shop, s := Open(t, Node), socket(t)
+	shop, s := Open(t, Node), newSocket(t)
 	flags := append(Flags, "--db", "sqlite:"+filepath.Join(t.TempDir(), "gateway.db"))
-	first := FrontOn(t, s, shop.URL, flags...)
+	first := s.front(shop, flags)
 	first.Stop()
 	first.Ended()
-	answered := make(chan answer, 1)
-	go func() { answered <- order(t, first.URL, "k") }()
-	FrontOn(t, s, shop.URL, flags...)
-	if got := <-answered; got != created {
-		t.Errorf("it was answered with %v", got)
+	conn, err := net.Dial("tcp", s.addr)
+	if err != nil {
+		t.Fatal(err)
 	}
+	defer conn.Close()
+	fmt.Fprint(conn, "POST /checkout HTTP/1.1\r\nHost: x\r\nIdempotency-Key: k\r\n"+
+		"Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 14\r\n\r\nitem=tea&qty=1")
+	s.front(shop, flags)
+	res, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil || res.StatusCode != http.StatusSeeOther {
+		t.Errorf("it was answered with %v, %v", res, err)
+	}
+	shop.Want(1)
 }
 
 // Each gateway listens before the one before it has ended, with orders under way all
 // the time: each order is answered, and done once.
 func TestNoOrderIsLostWhenGatewaysFollowOneAnother(t *testing.T) {
 	t.Parallel()
-	shop, s := Open(t, Node), socket(t)
+	shop, s := Open(t, Node), newSocket(t)
 	flags := append(Flags, "--db", "sqlite:"+filepath.Join(t.TempDir(), "gateway.db"))
-	gate := FrontOn(t, s, shop.URL, flags...)
-	url := gate.URL
+	gate := s.front(shop, flags)
 	var done atomic.Bool
 	var sent atomic.Int64
 	var clients sync.WaitGroup
 	for i := range 4 {
 		clients.Go(func() {
 			for n := 0; !done.Load(); n++ {
-				if got := order(t, url, fmt.Sprint(i, "-", n)); got.status != 303 || got.outcome != "created" {
+				if got := order(t, "http://"+s.addr+"/checkout", fmt.Sprint(i, "-", n)); got.status != 303 || got.outcome != "created" {
 					t.Errorf("client %d, order %d: %v", i, n, got)
 				}
 				sent.Add(1)
 			}
 		})
 	}
+	defer clients.Wait()
+	defer done.Store(true)
 	for range 3 {
-		next := FrontOn(t, s, shop.URL, flags...)
+		next := s.front(shop, flags)
 		shop.Payment.Await(shop.Payment.Calls() + 5)
 		gate.Stop()
 		gate.Ended()

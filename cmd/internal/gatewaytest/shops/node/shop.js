@@ -39,7 +39,7 @@ const escape = text => text.replace(/[&<>"]/g, c => `&#${c.charCodeAt(0)};`)
 
 async function serve(req, res) {
 	const order = req.url.match(/^\/orders\/(\d+)$/)
-	if (req.url == "/checkout" && req.method == "POST") {
+	if (req.method == "POST") {
 		const fields = new URLSearchParams(await text(req))
 		res.writeHead(303, { Location: `/orders/${await place(fields.get("item"), Number(fields.get("qty")))}` }).end()
 	} else if (req.url == "/checkout") {
