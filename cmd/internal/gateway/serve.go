@@ -40,7 +40,7 @@ func (g *Gateway) Serve(ctx context.Context, ln net.Listener) error {
 	}
 	g.stop()
 	_ = ln.Close()
-	<-stopped
+	_ = <-stopped // says that ln is closed
 	srv.SetKeepAlivesEnabled(false)
 	a.wait(arrivalTimeout)
 	patience, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)

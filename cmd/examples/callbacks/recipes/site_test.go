@@ -1,0 +1,87 @@
+package recipes
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/nebis-dev/nebis"
+	"github.com/nebis-dev/nebis/callback"
+	"github.com/nebis-dev/nebis/cmd/internal/dbtest"
+)
+
+// Three in a row, three at once, and forged: each recipe through the handler.
+func TestEachRecipeIsDoneOnce(t *testing.T) {
+	for name, r := range recipes(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			url, count := site(t, r.p)
+			forged := r
+			forged.body += " "
+			if name == "wechatpay-v2" {
+				forged.body = strings.Replace(r.body, "8800", "9900", 1)
+			}
+			forged.wants(t, url, r.refused)
+			var all sync.WaitGroup
+			for range 3 {
+				all.Go(func() { r.wants(t, url, r.acknowledged) })
+			}
+			all.Wait()
+			for range 3 {
+				r.wants(t, url, r.acknowledged)
+			}
+			if n := count(); n != 1 {
+				t.Errorf("%d rows", n)
+			}
+		})
+	}
+}
+
+// site has a handler that writes a row for each notice.
+func site(t *testing.T, p callback.Provider) (url string, count func() int) {
+	t.Helper()
+	c := dbtest.Lookup("sqlite-modernc")
+	db := c.Open(t)
+	store, err := nebis.New(db, c.Dialect, nil)
+	if err == nil {
+		_, err = store.Migrate(t.Context(), false)
+	}
+	if err == nil {
+		_, err = db.ExecContext(t.Context(), `CREATE TABLE notices (id TEXT)`)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := httptest.NewServer(callback.Handler(store, p, func(ctx context.Context, tx *sql.Tx, e callback.Event) error {
+		_, err := tx.ExecContext(ctx, `INSERT INTO notices VALUES (?)`, e.Delivery)
+		return err
+	}, &callback.Options{Log: slog.New(slog.NewTextHandler(t.Output(), nil))}))
+	t.Cleanup(srv.Close)
+	return srv.URL, func() (n int) {
+		if err := db.QueryRowContext(t.Context(), `SELECT COUNT(*) FROM notices`).Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+}
+
+func (r recipe) wants(t *testing.T, url, want string) {
+	t.Helper()
+	res, err := http.DefaultClient.Do(r.request(url))
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	if got := fmt.Sprint(res.StatusCode, " ", string(body)); err != nil || got != want {
+		t.Errorf("%s (%v), want %s", got, err, want)
+	}
+}
