@@ -34,7 +34,10 @@ func Start(t *testing.T, environment ...string) (base string) {
 	}
 	died := make(chan error, 1)
 	go func() { died <- cmd.Wait() }()
-	t.Cleanup(func() { cancel(); _ = <-died })
+	t.Cleanup(func() {
+		cancel()
+		t.Log("the program ended: ", <-died)
+	})
 	for {
 		if c, err := net.Dial("tcp", addr); err == nil {
 			c.Close()

@@ -40,7 +40,9 @@ func (g *Gateway) Serve(ctx context.Context, ln net.Listener) error {
 	}
 	g.stop()
 	_ = ln.Close()
-	_ = <-stopped // says that ln is closed
+	if err := <-stopped; !errors.Is(err, net.ErrClosed) {
+		g.o.Log.Warn("no more connections are taken", "error", err)
+	}
 	srv.SetKeepAlivesEnabled(false)
 	a.wait(arrivalTimeout)
 	patience, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
