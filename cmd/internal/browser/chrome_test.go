@@ -22,7 +22,7 @@ import (
 )
 
 // patience bounds what one call of do waits for. Only a test that fails uses it up.
-const patience = time.Minute
+const patience = 4 * time.Minute
 
 // step is one action in the browser.
 type step = chromedp.Action[chromedp.Void]

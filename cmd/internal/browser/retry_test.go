@@ -54,7 +54,7 @@ func TestTheLimit(t *testing.T) {
 		"of all tries": {meet: []fault{reply(503)}, sent: 1, keys: 1,
 			js: `told(send("tea", {...hurried, limit: 1}))`, want: "unknown"},
 		"of a try: it is left alone, and the next gets its answer": {slow: true, sent: many, keys: 1, orders: 1,
-			js: `told(send("tea", {timeout: 50, onretry() {
+			js: `told(send("tea", {timeout: 300, onretry() {
 				seen[0] = "again"; void fetch("/arrived/2").then(() => fetch("/hurry")); setTimeout(() => dispatchEvent(new Event("online")))
 			}})).then(word => word + " " + seen)`, want: "replayed again"},
 	})
