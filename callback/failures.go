@@ -59,16 +59,16 @@ func Migrate(ctx context.Context, db *sql.DB, s *nebis.Store) error {
 // Schema is the statement of [Migrate].
 func Schema(s *nebis.Store) string {
 	f := failuresOf(s)
-	text, tail := "VARCHAR(255)", ""
+	tail := ""
 	if f.d == nebis.MySQL {
 		tail = " ENGINE=InnoDB DEFAULT CHARSET=utf8mb4"
 	}
 	return `CREATE TABLE IF NOT EXISTS ` + f.table + ` (
   id CHAR(64) NOT NULL PRIMARY KEY,
   provider VARCHAR(64) NOT NULL,
-  account ` + text + ` NOT NULL,
-  delivery ` + text + ` NOT NULL,
-  order_number ` + text + ` NOT NULL,
+  account VARCHAR(255) NOT NULL,
+  delivery VARCHAR(255) NOT NULL,
+  order_number VARCHAR(255) NOT NULL,
   attempts INT NOT NULL,
   error TEXT NOT NULL,
   first_at BIGINT NOT NULL,

@@ -61,8 +61,7 @@ type handler struct {
 // 503 when the same delivery is under way or the database is busy or away, and 500
 // when fn fails: all of these in the provider's form, and not acknowledged.
 //
-// It panics when p has no Read or no valid Name, or fn is nil: those are slips of the
-// program.
+// It panics when p has no Read or no Name, or fn is nil: those are slips of the program.
 func Handler(store *nebis.Store, p Provider, fn func(ctx context.Context, tx *sql.Tx, e Event) error, o *Options) http.Handler {
 	if store == nil || p.Read == nil || fn == nil || p.Name == "" {
 		panic("callback: Handler needs a store, a function, and a provider with Name and Read")
@@ -140,6 +139,9 @@ func (h *handler) once(ctx context.Context, e Event) (Answer, int, error) {
 		}
 		return h.p.acknowledge(e), nil
 	})
+	if failed == nil && errors.Is(err, nebis.ErrTxGone) {
+		failed = err // it has ended its transaction by hand
+	}
 	switch {
 	case errors.Is(err, nebis.ErrNotKept): // done, but the answer was too long
 		return h.p.acknowledge(e), 0, nil
@@ -148,7 +150,7 @@ func (h *handler) once(ctx context.Context, e Event) (Answer, int, error) {
 	case err != nil && failed != nil:
 		h.note(e, failed)
 	}
-	if failed != nil || errors.Is(err, nebis.ErrKey) || errors.Is(err, nebis.ErrTxGone) {
+	if failed != nil || errors.Is(err, nebis.ErrKey) {
 		return answer, http.StatusInternalServerError, err
 	}
 	return answer, http.StatusServiceUnavailable, err

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"net/url"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -87,7 +89,7 @@ func (f *fireFlags) run(ctx context.Context, e env) error {
 	if err != nil {
 		return err
 	}
-	v := verdict{Provider: f.provider, URL: f.URL, Keys: f.keys, NewKeys: isNew, Settings: s.Settings, plan: f.Plan}
+	v := verdict{Provider: f.provider, URL: f.URL, Keys: f.keys, NewKeys: isNew, Settings: told(s.Settings, f.given.Secret), plan: f.Plan}
 	if !f.json {
 		v.announce(e.stdout)
 	}
@@ -109,6 +111,14 @@ func (f *fireFlags) run(ctx context.Context, e env) error {
 		return &codedError{code: exitFailed}
 	}
 	return err
+}
+
+// told are the settings without the secret that the caller has given: the site has
+// it, and no screen or file should.
+func told(all []callbacktest.Setting, secret string) []callbacktest.Setting {
+	return slices.DeleteFunc(all, func(s callbacktest.Setting) bool {
+		return secret != "" && s.Value == strings.TrimSpace(secret)
+	})
 }
 
 func (f *fireFlags) check() error {

@@ -145,8 +145,11 @@ func TestFireSeesWhatASiteDoesWrong(t *testing.T) {
 			p := callback.Epay("1001", "s3cret")
 			s.provider.Store(&p)
 			code, out, _ := call(t, environment, "callback", "fire", "--provider", "epay", "--account", "1001", "--url", s.url, "--keys", keys, "--gap", "0s")
-			if code != c.code || !strings.Contains(out, c.want) {
+			if code != c.code || !strings.Contains(out, c.want) || strings.Contains(out, "s3cret") {
 				t.Errorf("%d\n%s", code, out)
+			}
+			if _, err := os.Stat(keys); !os.IsNotExist(err) {
+				t.Error("a file was made for what was given: ", err)
 			}
 		})
 	}

@@ -89,12 +89,17 @@ func (o *output) show(e env, r shown) error {
 
 func (o *output) print(e env, lang report.Lang, r shown) error {
 	if o.json {
-		enc := json.NewEncoder(e.stdout)
-		enc.SetIndent("", "  ")
-		enc.SetEscapeHTML(false)
-		return enc.Encode(r)
+		return printJSON(e.stdout, r)
 	}
 	return report.Text(e.stdout, r.Page(lang), coloured(e))
+}
+
+// printJSON is how every command prints JSON.
+func printJSON(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	enc.SetEscapeHTML(false)
+	return enc.Encode(v)
 }
 
 // writeHTML leaves no half of a page behind.

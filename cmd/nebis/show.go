@@ -98,10 +98,7 @@ func (f *showFlags) printJSON(w io.Writer, s *subject, entry *nebis.Entry, past 
 	if f.full && json.Valid(entry.Response) {
 		v.Response = entry.Response
 	}
-	enc := json.NewEncoder(w)
-	enc.SetIndent("", "  ")
-	enc.SetEscapeHTML(false)
-	return enc.Encode(v)
+	return printJSON(w, v)
 }
 
 func (f *showFlags) printText(w io.Writer, s *subject, entry *nebis.Entry, past []audit.Record) error {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"time"
@@ -37,7 +36,7 @@ func (v *verdict) count() {
 func (v *verdict) announce(w io.Writer) {
 	if v.NewKeys {
 		fmt.Fprintf(w, "New test keys are in %s. Tell a test copy of the site:\n", v.Keys)
-	} else {
+	} else if len(v.Settings) > 0 {
 		fmt.Fprintln(w, "The site has to know:")
 	}
 	for _, s := range v.Settings {
@@ -86,11 +85,4 @@ func printShot(w io.Writer, name string, s callbacks.Shot) {
 		answer += " to " + report.CleanLong(s.Location)
 	}
 	fmt.Fprintf(w, "  %-6s  %-16s  %v, %s\n", name, what, time.Duration(s.Milliseconds)*time.Millisecond, answer)
-}
-
-func printJSON(w io.Writer, v any) error {
-	enc := json.NewEncoder(w)
-	enc.SetIndent("", "  ")
-	enc.SetEscapeHTML(false)
-	return enc.Encode(v)
 }

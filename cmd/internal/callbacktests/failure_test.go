@@ -1,8 +1,11 @@
 package callbacktests
 
 import (
+	"context"
+	"database/sql"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -42,6 +45,24 @@ func TestAFailureIsSentAgain(t *testing.T) {
 		s.order("paid 88 0")
 		all := s.failures()
 		if len(all) != 1 || all[0].Attempts != 2 || all[0].Done.IsZero() || all[0].Provider != s.sender.Provider.Name || all[0].Delivery == "" {
+			t.Errorf("%+v", all)
+		}
+	})
+}
+
+// A function that ends its transaction by hand has failed, though it says nothing.
+func TestAFunctionThatRollsBackByHand(t *testing.T) {
+	one(t, "alipay", func(t *testing.T, s *shop) {
+		h := callback.Handler(s.store, s.sender.Provider, func(ctx context.Context, tx *sql.Tx, _ callback.Event) error {
+			_, err := tx.ExecContext(ctx, `ROLLBACK`)
+			return err
+		}, &s.o)
+		srv := httptest.NewServer(h)
+		defer srv.Close()
+		s.url = srv.URL
+		s.want(callbacktest.Notice{}, s.refused(500))
+		s.rows(0)
+		if all := s.failures(); len(all) != 1 || all[0].Attempts != 1 || all[0].Error == "" {
 			t.Errorf("%+v", all)
 		}
 	})

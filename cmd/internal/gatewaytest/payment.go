@@ -34,6 +34,7 @@ func NewPayment(t testing.TB) *Payment {
 	return p
 }
 
+// ServeHTTP answers one payment, when it may.
 func (p *Payment) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	p.mu.Lock()
 	p.calls++
