@@ -6,10 +6,78 @@
 //
 // docs/browser.md says how to use it. nebis.global.js and dist/ are made from
 // this file: go run ./cmd/internal/minify. Every byte is downloaded a million times:
-// hence let everywhere, and arrows. Names with _ become one letter.
+// hence let everywhere, and arrows, in the order that compresses best: forms, answers,
+// what is kept, scripts, events. Names with _ become one letter.
 
-// A server that renders pages may import this as well.
-let listen = globalThis.addEventListener || (() => {})
+// Fields named id, method or action hide the form's own properties.
+let attribute = (form, button, name) => button?.getAttribute('form' + name) ?? form.getAttribute(name)
+
+// guarded says whether a form, sent by that button, is ours: not one that says off,
+// searches, closes a dialog or goes to another host.
+let guarded = (form, button) => !/off/i.test(form.getAttribute('data-nebis') ?? (form.nebis || 'off')) && (form.hasAttribute('hx-post') ||
+	/post/i.test(attribute(form, button, 'method')) &&
+	new URL(attribute(form, button, 'action') || location, document.baseURI).host == location.host)
+
+// renew changes the key of a form. One that the server filled is used as it is (it
+// may stand for a basket), unless it says data-nebis-renew.
+let renew = (input, key = newKey()) => {
+	if ('nebisRenew' in input.dataset) input.value = key
+}
+
+// prepare gives a form its key, and returns what we know of the form: {_name, _input,
+// _busy, _timer, _print, _done}. After a reload, or Back to a page that was not kept,
+// the key is the one that may have been sent: loading a page says nothing of that.
+let prepare = form => {
+	let state = form.nebis, input = form.elements.idempotency_key
+	// Without autocomplete="off" Firefox puts the old key back on reload.
+	if (!input) form.append(input = Object.assign(document.createElement('input'), {type: 'hidden', name: 'idempotency_key', autocomplete: 'off'}))
+	input.value ||= input.dataset.nebisRenew = newKey()
+	if (!state) {
+		let [{type}] = performance.getEntriesByType('navigation')
+		let name = location.pathname + (form.getAttribute('id') ?? form.getAttribute('action'))
+		state = form.nebis = {_name: name}
+		if (open[name] && type != 'navigate') renew(input, open[name].key)
+		if (type != 'reload') delete open[name]
+	}
+	state._input = input
+	return state
+}
+
+// hold keeps a form from being sent again while it is under way. The button is not
+// disabled: its value has to arrive, and the focus must stay.
+let hold = form => {
+	let state = form?.nebis
+	if (!state) return
+	form.setAttribute('aria-busy', state._busy = true)
+	state._done = 0
+	state._timer = setTimeout(letGo, form.dataset.nebisTimeout || 3e4, form)
+	open[state._name] = {key: state._input.value}
+}
+
+// letGo ends that, with the verdict if there is one.
+let letGo = (form, done) => {
+	let state = form?.nebis
+	if (!state?._busy) return
+	form.removeAttribute('aria-busy')
+	clearTimeout(state._timer)
+	state._busy = 0
+	if (done) renew(state._input)
+	if (done >= 0) state._done = delete open[state._name]
+}
+
+// verdict is what an answer means for the key. 1: done, the next intent needs a new
+// one. 0: failed for certain. NaN: open, nothing but this key may be sent. Without
+// the server's word a refusal says nothing of an earlier try.
+let verdict = (response, tries) => {
+	let word = outcome(response)
+	return word == 'not-kept' || word != 'released' && response.status < 400 ? 1
+		: /in-p|un/.test(word) || word == 'refused' && tries > 1 ? NaN : 0
+}
+
+// outcome says what became of a request: the server's word, else what the status
+// tells: done, refused or unknown.
+export let outcome = response => response.headers.get('Idempotency-Status') ||
+	(response.status < 400 ? 'done' : /40[89]|42[59]|5../.test(response.status) ? 'unknown' : 'refused')
 
 // Storage may be forbidden, full, or somebody else's.
 let take = () => {
@@ -33,8 +101,8 @@ let open = take() || {}
 
 // newKey returns a UUID of version 7: in the order of time, which keeps the
 // database's index compact. (crypto.randomUUID is missing on plain http.)
-export let newKey = () => ('0' + Date.now().toString(16)).replace(/....$/, '-$&') +
-	'-7xxx-8xxx-xxxxxxxxxxxx'.replace(/x/g, () => (crypto.getRandomValues(new Uint8Array(1))[0] % 16).toString(16))
+export let newKey = () => (0 + Date.now().toString(16)).replace(/....$/, '-$&') +
+	'-7xxx-8xxx-xxxxxxxxxxxx'.replace(/x/g, () => (crypto.getRandomValues(new Uint8Array(1)) % 16).toString(16))
 
 // fingerprint tells one request from another. It need not be strong, as the server
 // compares too; it is stored, so it must not be the contents themselves.
@@ -42,20 +110,6 @@ let fingerprint = (body, url) => {
 	let hash = 0
 	for (let char of [url, body?.size, body?.append ? new URLSearchParams(body) : body] + '') hash = (hash * 31 + char.charCodeAt()) % 1e13
 	return hash
-}
-
-// outcome says what became of a request: the server's word, else what the status
-// tells: done, refused or unknown.
-export let outcome = response => response.headers.get('Idempotency-Status') ||
-	(response.status < 400 ? 'done' : /40[89]|42[59]|5../.test(response.status) ? 'unknown' : 'refused')
-
-// verdict is what an answer means for the key. 1: done, the next intent needs a new
-// one. 0: failed for certain. NaN: open, nothing but this key may be sent. Without
-// the server's word a refusal says nothing of an earlier try.
-let verdict = (response, tries) => {
-	let word = outcome(response)
-	return word == 'not-kept' || word != 'released' && response.status < 400 ? 1
-		: /in-p|un/.test(word) || word == 'refused' && tries > 1 ? NaN : 0
 }
 
 // send is nebis.fetch: it tries until there is an answer that will not change by
@@ -133,61 +187,8 @@ export let action = name => ({
 	},
 })
 
-// Fields named id, method or action hide the form's own properties.
-let attribute = (form, button, name) => button?.getAttribute('form' + name) ?? form.getAttribute(name)
-
-// guarded says whether a form, sent by that button, is ours: not one that says off,
-// searches, closes a dialog or goes to another host.
-let guarded = (form, button) => !/off/i.test(form.getAttribute('data-nebis') ?? (form.nebis || 'off')) && (form.hasAttribute('hx-post') ||
-	/post/i.test(attribute(form, button, 'method')) &&
-	new URL(attribute(form, button, 'action') || location, document.baseURI).host == location.host)
-
-// renew changes the key of a form. One that the server filled is used as it is (it
-// may stand for a basket), unless it says data-nebis-renew.
-let renew = (input, key = newKey()) => {
-	if ('nebisRenew' in input.dataset) input.value = key
-}
-
-// prepare gives a form its key, and returns what we know of the form: {_name, _input,
-// _busy, _timer, _print, _done}. After a reload, or Back to a page that was not kept,
-// the key is the one that may have been sent: loading a page says nothing of that.
-let prepare = form => {
-	let state = form.nebis, input = form.elements.idempotency_key
-	// Without autocomplete="off" Firefox puts the old key back on reload.
-	if (!input) form.append(input = Object.assign(document.createElement('input'), {type: 'hidden', name: 'idempotency_key', autocomplete: 'off'}))
-	input.value ||= input.dataset.nebisRenew = newKey()
-	if (!state) {
-		let [{type}] = performance.getEntriesByType('navigation')
-		let name = location.pathname + (form.getAttribute('id') ?? form.getAttribute('action'))
-		state = form.nebis = {_name: name}
-		if (open[name] && type != 'navigate') renew(input, open[name].key)
-		if (type != 'reload') delete open[name]
-	}
-	state._input = input
-	return state
-}
-
-// hold keeps a form from being sent again while it is under way. The button is not
-// disabled: its value has to arrive, and the focus must stay.
-let hold = form => {
-	let state = form?.nebis
-	if (!state) return
-	form.setAttribute('aria-busy', state._busy = true)
-	state._done = 0
-	state._timer = setTimeout(letGo, form.dataset.nebisTimeout || 3e4, form)
-	open[state._name] = {key: state._input.value}
-}
-
-// letGo ends that, with the verdict if there is one.
-let letGo = (form, done) => {
-	let state = form?.nebis
-	if (!state?._busy) return
-	form.removeAttribute('aria-busy')
-	clearTimeout(state._timer)
-	state._busy = 0
-	if (done) renew(state._input)
-	if (done >= 0) state._done = delete open[state._name]
-}
+// A server that renders pages may import this as well: Date does nothing with what it gets.
+let listen = globalThis.addEventListener || Date
 
 // First of all listeners, so that a second submit reaches none of them.
 listen('submit', event => {
