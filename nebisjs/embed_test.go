@@ -1,8 +1,6 @@
 package nebisjs
 
 import (
-	"bytes"
-	"compress/gzip"
 	"crypto/sha512"
 	"encoding/base64"
 	"encoding/json"
@@ -19,22 +17,15 @@ import (
 // budget is what one more script may cost a page.
 const budget = 2000
 
+// As gzip writes the file, with its name in it.
 func TestTheScriptIsSmall(t *testing.T) {
-	var b bytes.Buffer
-	z, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
+	packed, err := exec.Command("gzip", "-9", "-c", "dist/nebis.global.min.js").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
-	z.Name = "nebis.global.min.js" // as gzip -9 FILE keeps it
-	if _, err := io.WriteString(z, global); err != nil {
-		t.Fatal(err)
-	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
-	t.Logf("%d bytes, compressed %d", len(global), b.Len())
-	if b.Len() > budget {
-		t.Errorf("compressed, nebis.global.min.js has %d bytes; at most %d", b.Len(), budget)
+	t.Logf("%d bytes, compressed %d", len(global), len(packed))
+	if len(packed) > budget {
+		t.Errorf("compressed, nebis.global.min.js has %d bytes; at most %d", len(packed), budget)
 	}
 }
 
