@@ -12,10 +12,9 @@ import (
 // again. They make a worker look early; a lost one costs no more than the wait
 // for the next poll.
 type hints struct {
-	mu      sync.Mutex
-	workers int
-	rows    map[int64]hint
-	news    chan struct{} // closed when a hint comes
+	mu   sync.Mutex
+	rows map[int64]hint
+	news chan struct{} // closed when a hint comes
 }
 
 // A hint is looked for at next, and again after pauses that grow, because nobody
@@ -29,26 +28,11 @@ const (
 	firstPause = 2 * time.Millisecond
 	lastPause  = 10 * time.Second // after this one, about 30 s in all, it is forgotten
 	laterPause = time.Second      // after a try that was to come has not
-	mostHints  = 1000             // with more, there is something due at every look
+	mostHints  = 1000             // more are there only where no worker runs, or where every look finds something
 )
 
 func newHints() *hints {
 	return &hints{rows: map[int64]hint{}, news: make(chan struct{})}
-}
-
-// join and leave frame a Run: without one, nobody would take the hints.
-func (h *hints) join() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.workers++
-}
-
-func (h *hints) leave() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.workers--; h.workers == 0 {
-		clear(h.rows)
-	}
 }
 
 func (h *hints) added(id int64) { h.expect(id, hint{time.Now().Add(firstPause / 2), firstPause}) }
@@ -60,8 +44,8 @@ func (h *hints) retry(id int64, after time.Duration) {
 func (h *hints) expect(id int64, x hint) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.workers == 0 || len(h.rows) >= mostHints {
-		return
+	if len(h.rows) >= mostHints {
+		clear(h.rows)
 	}
 	h.rows[id] = x
 	close(h.news)

@@ -26,8 +26,6 @@ func (o *Outbox) Run(ctx context.Context) error {
 		o: o, ctx: context.WithoutCancel(ctx), slots: make(chan struct{}, o.o.Parallel), names: names,
 		lookFor: o.sql.final(listed(o.q.look, len(names))), takeFor: o.sql.final(listed(o.q.take, len(names))),
 	}
-	o.hints.join()
-	defer o.hints.leave()
 	defer w.running.Wait()
 	for failed := 0; ctx.Err() == nil; {
 		n := w.reserve(ctx)
