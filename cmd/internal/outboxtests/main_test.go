@@ -18,7 +18,7 @@ func TestMain(m *testing.M) {
 	mysql.SetLogger(&mysql.NopLogger{})
 	flag.Parse()
 	// They wait for processes and leases more than they work.
-	flag.Set("test.parallel", "16")
+	flag.Set("test.parallel", "8")
 	dir, err := buildSite()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
