@@ -119,10 +119,14 @@ type outboxAction struct {
 var outboxActions = []outboxAction{
 	{"retry", "Has a dead or failed call made again", `Has a dead or failed call made again now, with all its tries before it and the same
 key for the other side.`, outbox.Pending,
-		func(o *outbox.Outbox) func(context.Context, *sql.Tx, int64, string) (*outbox.Job, error) { return o.Retry }},
+		func(o *outbox.Outbox) func(context.Context, *sql.Tx, int64, string) (*outbox.Job, error) {
+			return o.Retry
+		}},
 	{"park", "Has a call wait for a person", `Has a call that is pending, failed or compensating wait for a person: it is dead until
 somebody retries or compensates it.`, outbox.Dead,
-		func(o *outbox.Outbox) func(context.Context, *sql.Tx, int64, string) (*outbox.Job, error) { return o.Park }},
+		func(o *outbox.Outbox) func(context.Context, *sql.Tx, int64, string) (*outbox.Job, error) {
+			return o.Park
+		}},
 	{"compensate", "Has a call compensated", `Has a call that is dead, failed or pending compensated. The function is the program's
 own: one of its workers runs it, as soon as it looks.`, outbox.Compensating,
 		func(o *outbox.Outbox) func(context.Context, *sql.Tx, int64, string) (*outbox.Job, error) {

@@ -17,8 +17,8 @@ import (
 	"github.com/nebis-dev/nebis/outbox"
 )
 
-// shownCall is the JSON of a call.
-type shownCall struct {
+// A callView is the JSON of a call.
+type callView struct {
 	ID            int64           `json:"id"`
 	Name          string          `json:"name"`
 	State         outbox.State    `json:"state"`
@@ -36,8 +36,8 @@ type shownCall struct {
 	Decisions     []audit.Record  `json:"decisions,omitempty"`
 }
 
-func viewOf(j *outbox.Job) shownCall {
-	return shownCall{
+func viewOf(j *outbox.Job) callView {
+	return callView{
 		ID: j.ID, Name: j.Name, State: j.State, Key: j.Key, Attempts: j.Attempts, Compensations: j.Compensations, Error: j.Error,
 		Due: j.Due, Overdue: j.Overdue, Held: j.Held, CreatedAt: j.CreatedAt, UpdatedAt: j.UpdatedAt,
 	}
@@ -94,7 +94,7 @@ Exit code: 0 listed, 1 it could not be read, 2 wrong usage.`,
 
 func listCalls(w io.Writer, asJSON bool, jobs []*outbox.Job, limit int) error {
 	if asJSON {
-		list := []shownCall{}
+		list := []callView{}
 		for _, j := range jobs {
 			list = append(list, viewOf(j))
 		}
