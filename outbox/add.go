@@ -13,8 +13,8 @@ import (
 	"github.com/nebis-dev/nebis"
 )
 
-// ErrCall: the name was not given to Handle, or the payload cannot be kept;
-// nothing was sent to the database.
+// ErrCall is the error that the name was not given to Handle, or the payload
+// cannot be kept; nothing was sent to the database.
 var ErrCall = errors.New("outbox: malformed call")
 
 // Add adds a call in the caller's transaction and returns its id. If the

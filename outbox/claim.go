@@ -94,6 +94,11 @@ func (w *worker) takeAtOnce(ctx context.Context, token string, n int) ([]*Job, b
 			return nil, false, err
 		}
 	}
+	free, err := w.o.turn(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	defer free()
 	jobs, err := scanJobs(w.o.db.QueryContext(ctx, w.takeFor, w.lookArgs(n, token, w.o.o.Lease.Microseconds())...))
 	return jobs, len(jobs) == n, err
 }
@@ -138,23 +143,48 @@ func (w *worker) takeSeen(ctx context.Context, token string, n int) ([]*Job, boo
 		if len(jobs) == n {
 			break
 		}
-		won, err := w.o.changed(ctx, w.o.db, w.o.q.takeOne, token, w.o.o.Lease.Microseconds(), j.ID, j.State, j.Attempts, j.Compensations)
-		if err != nil && len(jobs) == 0 {
-			return nil, false, err
-		}
+		var won bool
+		won, err = w.o.change(ctx, w.o.q.takeOne, token, w.o.o.Lease.Microseconds(), j.ID, j.State, j.Attempts, j.Compensations)
 		if err != nil {
-			return jobs, true, nil // those that are claimed have to be made
+			break
 		}
 		if won {
 			j.claimed()
 			jobs = append(jobs, j)
 		}
 	}
-	return jobs, len(seen) > len(jobs), nil
+	if len(jobs) > 0 {
+		err = nil // those that are claimed have to be made
+	}
+	return jobs, len(seen) > len(jobs), err
 }
 
 type execer interface {
 	ExecContext(context.Context, string, ...any) (sql.Result, error)
+}
+
+// turn waits for the turn of the one writer: on SQLite, workers that wait in the
+// database poll for it, and starve. Elsewhere nobody waits.
+func (o *Outbox) turn(ctx context.Context) (free func(), err error) {
+	if o.d != nebis.SQLite {
+		return func() {}, nil
+	}
+	select {
+	case o.one <- struct{}{}:
+		return func() { <-o.one }, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// change is changed in a transaction of its own.
+func (o *Outbox) change(ctx context.Context, query string, args ...any) (bool, error) {
+	free, err := o.turn(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer free()
+	return o.changed(ctx, o.db, query, args...)
 }
 
 // changed runs a statement for one row and reports whether it matched.

@@ -49,6 +49,11 @@ func withCause(err error, cause string) string {
 // compensated is one transaction: the function, then the state, guarded by the
 // token.
 func (t *tenure) compensated(ctx context.Context) error {
+	free, err := t.o.turn(ctx)
+	if err != nil {
+		return err
+	}
+	defer free()
 	conn, err := t.o.db.Conn(ctx)
 	if err != nil {
 		return err

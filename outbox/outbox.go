@@ -68,6 +68,7 @@ type Outbox struct {
 	mu    sync.RWMutex
 	calls map[string]Call
 	hints *hints
+	one   chan struct{} // the place of SQLite's one writer
 }
 
 // New returns an Outbox. It sends nothing to the database; Migrate makes the
@@ -77,7 +78,7 @@ func New(db *sql.DB, d nebis.Dialect, o *Options) (*Outbox, error) {
 	if db == nil {
 		return nil, errors.New("outbox: no database")
 	}
-	x := &Outbox{db: db, d: d, calls: map[string]Call{}, hints: newHints()}
+	x := &Outbox{db: db, d: d, calls: map[string]Call{}, hints: newHints(), one: make(chan struct{}, 1)}
 	if o != nil {
 		x.o = *o
 	}

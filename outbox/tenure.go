@@ -94,7 +94,7 @@ func (t *tenure) extend(running context.Context) {
 		case <-next.C:
 		}
 		begun := time.Now()
-		held, err := t.o.changed(running, t.o.db, t.o.q.extend, length.Microseconds(), t.j.ID, t.token)
+		held, err := t.o.change(running, t.o.q.extend, length.Microseconds(), t.j.ID, t.token)
 		switch {
 		case err != nil:
 			next.Reset(length / 10)
@@ -136,7 +136,7 @@ func (t *tenure) save(e end) (State, error) {
 func (t *tenure) saveOnce(ctx context.Context, e end) (State, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
-	saved, err := t.o.changed(ctx, t.o.db, t.o.q.end, t.saving(e)...)
+	saved, err := t.o.change(ctx, t.o.q.end, t.saving(e)...)
 	if err != nil || saved {
 		return e.state, err
 	}

@@ -68,7 +68,7 @@ func pay(db *sql.DB) func(context.Context, *outbox.Job) (any, error) {
 		if err := j.Decode(&c); err != nil {
 			return nil, outbox.Permanent(err)
 		}
-		req, err := http.NewRequestWithContext(ctx, "POST", os.Getenv("PAYMENTS"), bytes.NewReader(j.Payload))
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, os.Getenv("PAYMENTS"), bytes.NewReader(j.Payload))
 		if err != nil {
 			return nil, outbox.Permanent(err)
 		}

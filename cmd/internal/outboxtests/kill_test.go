@@ -186,14 +186,14 @@ func TestTenWorkersInThreeProcesses(t *testing.T) {
 
 // insist tries again what met a deadlock or a busy database: nothing of it has
 // happened.
-func insist(t *testing.T, f func() error) (err error) {
+func insist(t *testing.T, f func() error) error {
 	t.Helper()
-	for range 20 {
-		if err = f(); err == nil {
+	for try := 1; ; try++ {
+		err := f()
+		if err == nil || try == 20 {
 			return err
 		}
 		t.Log(err)
 		time.Sleep(10 * time.Millisecond)
 	}
-	return err
 }
