@@ -26,7 +26,8 @@ type Call struct {
 	// it a call that has failed for good is dead, until a person decides.
 	//
 	// A try that was never answered may have reached the other side: Job.Error says
-	// how the last one ended.
+	// how the last one ended. Where the worker vanished during it, or lost its lease,
+	// nothing is compensated: the call is dead, and a person looks.
 	Compensate func(ctx context.Context, tx *sql.Tx, j *Job) error
 
 	// Attempts is how often the call is tried. Defaults to 10.

@@ -33,7 +33,7 @@ func mysqlDialect() *dialect {
 		read:   `CAST(%s AS BINARY)`,
 		micros: `TIMESTAMPDIFF(MICROSECOND, '1970-01-01', %s)`,
 		schema: mysqlSchema,
-		purge:  `DELETE FROM %s WHERE %s ORDER BY updated_at LIMIT ?`,
+		purge:  `DELETE FROM %s WHERE %s LIMIT ?`,
 		hex:    true,
 	}
 }

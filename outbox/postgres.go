@@ -35,7 +35,7 @@ func postgresDialect() *dialect {
 		read:   `%s`,
 		micros: `(EXTRACT(EPOCH FROM %s) * 1000000)::bigint`,
 		schema: postgresSchema,
-		purge:  `DELETE FROM %[1]s WHERE ctid = ANY (ARRAY(SELECT ctid FROM %[1]s WHERE %[2]s ORDER BY updated_at LIMIT ? FOR UPDATE SKIP LOCKED))`,
+		purge:  `DELETE FROM %[1]s WHERE ctid = ANY (ARRAY(SELECT ctid FROM %[1]s WHERE %[2]s LIMIT ? FOR UPDATE SKIP LOCKED))`,
 		// An array: a subquery with a limit may be run more than once.
 		take:     `UPDATE %[1]s SET %[2]s WHERE id = ANY (ARRAY(SELECT id FROM %[1]s WHERE %[3]s ORDER BY due_at LIMIT ? FOR UPDATE SKIP LOCKED)) RETURNING %[4]s`,
 		numbered: true,

@@ -29,6 +29,10 @@ func (o *Outbox) Run(ctx context.Context) error {
 	defer w.running.Wait()
 	for failed := 0; ctx.Err() == nil; {
 		n := w.reserve(ctx)
+		if ctx.Err() != nil {
+			w.free(n)
+			break
+		}
 		more, err := w.take(n)
 		switch {
 		case err != nil:
@@ -80,9 +84,6 @@ func (w *worker) free(n int) {
 // take claims at most n calls and starts them. It reports whether there may be
 // more that are due.
 func (w *worker) take(n int) (more bool, err error) {
-	if n == 0 {
-		return false, nil
-	}
 	begun := time.Now()
 	token := newKey(32)
 	jobs, more, err := w.claim(token, n)

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"time"
 	"unicode/utf8"
+
+	"github.com/nebis-dev/nebis"
 )
 
 // serve makes one try of a call, or of its compensation, and records its end.
@@ -55,14 +57,17 @@ func (t *tenure) try() (end, error) {
 	return e, nil
 }
 
-// failed says what becomes of a call after a try that failed.
+// failed says what becomes of a call after a try that failed. Where the last one
+// was interrupted rather than answered, a compensation might undo what has
+// happened: a person decides.
 func (t *tenure) failed(err error) (end, error) {
 	e := end{text: err.Error()}
 	delay, again := t.c.again(t.j.Attempts, err)
+	interrupted := errors.Is(err, errVanished) || errors.Is(err, nebis.ErrLost)
 	switch {
 	case again:
 		e.state, e.delay = Failed, micros(delay)
-	case t.c.Compensate != nil:
+	case t.c.Compensate != nil && !interrupted:
 		e.state, e.delay = Compensating, micros(0)
 	default:
 		e.state = Dead

@@ -35,7 +35,7 @@ func sqliteDialect() *dialect {
 		read:   `%s`,
 		micros: `CAST(ROUND((julianday(%s) - 2440587.5) * 86400000) * 1000 AS INTEGER)`,
 		schema: sqliteSchema,
-		purge:  `DELETE FROM %[1]s WHERE id IN (SELECT id FROM %[1]s WHERE %[2]s ORDER BY updated_at LIMIT ?)`,
+		purge:  `DELETE FROM %[1]s WHERE id IN (SELECT id FROM %[1]s WHERE %[2]s LIMIT ?)`,
 		take:   `UPDATE %[1]s SET %[2]s WHERE id IN (SELECT id FROM %[1]s WHERE %[3]s ORDER BY due_at LIMIT ?) RETURNING %[4]s`,
 
 		takeWriter: `UPDATE %s SET id = id WHERE 1 = 0`,

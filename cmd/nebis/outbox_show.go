@@ -22,7 +22,7 @@ type callView struct {
 	ID            int64           `json:"id"`
 	Name          string          `json:"name"`
 	State         outbox.State    `json:"state"`
-	Key           string          `json:"key"`
+	Key           string          `json:"key,omitempty"`
 	Attempts      int             `json:"attempts"`
 	Compensations int             `json:"compensations"`
 	Error         string          `json:"error,omitempty"`
@@ -38,7 +38,7 @@ type callView struct {
 
 func viewOf(j *outbox.Job) callView {
 	return callView{
-		ID: j.ID, Name: j.Name, State: j.State, Key: j.Key, Attempts: j.Attempts, Compensations: j.Compensations, Error: j.Error,
+		ID: j.ID, Name: j.Name, State: j.State, Attempts: j.Attempts, Compensations: j.Compensations, Error: j.Error,
 		Due: j.Due, Overdue: j.Overdue, Held: j.Held, CreatedAt: j.CreatedAt, UpdatedAt: j.UpdatedAt,
 	}
 }
@@ -160,7 +160,7 @@ Exit code: 0 shown, 1 there is no such call or it could not be read, 2 wrong usa
 func showCall(w io.Writer, asJSON, full bool, j *outbox.Job, past []audit.Record) error {
 	if asJSON {
 		v := viewOf(j)
-		v.Decisions = append([]audit.Record{}, past...)
+		v.Key, v.Decisions = j.Key, append([]audit.Record{}, past...)
 		if full {
 			v.Payload, v.Result = j.Payload, j.Result
 		}

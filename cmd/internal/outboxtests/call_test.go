@@ -41,6 +41,7 @@ var callTests = []struct {
 	{"a try that takes too long", outbox.Options{}, testTimeout},
 	{"the end of its tries: compensated once", outbox.Options{}, testCompensated},
 	{"the end of its tries, without a compensation: dead", outbox.Options{}, testDead},
+	{"a worker that vanished during the last try: dead, not compensated", outbox.Options{}, testVanished},
 	{"a compensation that never succeeds: dead", outbox.Options{}, testCompensationFails},
 	{"a compensation that ends its transaction by hand", outbox.Options{}, testCompensationCommits},
 	{"a lease that went to somebody else", outbox.Options{Lease: time.Second}, testLost},
@@ -131,7 +132,7 @@ func testAgain(d *desk) {
 		if j.Attempts < 3 {
 			return nil, fmt.Errorf("try %d: %s\x00\xff", j.Attempts, strings.Repeat("坏👜", 1000))
 		}
-		if !strings.HasPrefix(j.Error, "try 2: 坏") {
+		if !strings.HasPrefix(j.Error, "try 2: 坏") || len([]rune(j.Error)) != 500 {
 			d.t.Errorf("the error of the try before is %.20q", j.Error)
 		}
 		return nil, nil

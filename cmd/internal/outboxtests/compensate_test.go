@@ -100,3 +100,20 @@ func testCompensationCommits(d *desk) {
 		}
 	}
 }
+
+// Nobody knows whether it reached the other side: nothing is undone blindly.
+func testVanished(d *desk) {
+	call := quick(func(context.Context, *outbox.Job) (any, error) { return nil, errors.New("called once more") })
+	call.Compensate = func(ctx context.Context, tx *sql.Tx, _ *outbox.Job) error { return d.cancel(ctx, tx) }
+	d.o.Handle("call", call)
+	id := d.add(1)
+	d.within(func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(d.t.Context(), `UPDATE `+d.table+` SET state = 'running', token = 'another', attempts = 3, due_at = '2020-01-01 00:00:00'`)
+		return err
+	})
+	d.run()
+	d.becomes(outbox.Dead)
+	if j := d.show(id); !strings.Contains(j.Error, "nobody knows") || j.Compensations != 0 {
+		d.t.Errorf("became %+v", j)
+	}
+}

@@ -109,6 +109,9 @@ func testRetry(d *desk) {
 		d.t.Errorf("before %+v", before)
 	}
 	d.becomes(outbox.Done)
+	if j := d.show(id); j.Attempts != 1 {
+		d.t.Errorf("%d tries, want those before to be forgotten", j.Attempts)
+	}
 	if first, second := <-keys, <-keys; first != second {
 		d.t.Errorf("key %s became %s", first, second)
 	}

@@ -53,7 +53,8 @@ func place(ctx context.Context, db *sql.DB, d nebis.Dialect, box *outbox.Outbox,
 // compensation, which cancels the order.
 func charging(provider string, d nebis.Dialect, at func(order, step)) outbox.Call {
 	return outbox.Call{
-		Attempts: 50, Backoff: 20 * time.Millisecond, MaxBackoff: 200 * time.Millisecond,
+		// Each process that is killed uses up a try of what was left before it.
+		Attempts: 100000, Backoff: 20 * time.Millisecond, MaxBackoff: 200 * time.Millisecond,
 		Do: func(ctx context.Context, j *outbox.Job) (any, error) {
 			var o order
 			if err := j.Decode(&o); err != nil {
