@@ -28,6 +28,7 @@ var commands = []func(env) *cobra.Command{
 	newDemo,
 	newFind,
 	newGateway,
+	newOutbox,
 	newRelease,
 	newResolve,
 	newScan,

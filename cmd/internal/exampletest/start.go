@@ -14,7 +14,8 @@ import (
 )
 
 // Start builds the program of this folder, its address 127.0.0.1:8080 changed to a
-// free port, runs it in an empty folder, and waits until it answers.
+// free port, runs it in an empty folder, waits until it answers, and at the end
+// interrupts it as Ctrl-C does.
 func Start(t *testing.T, environment ...string) (base string) {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -25,8 +26,7 @@ func Start(t *testing.T, environment ...string) (base string) {
 	ln.Close()
 	dir := t.TempDir()
 	bin := build(t, dir, addr)
-	ctx, cancel := context.WithCancel(context.Background())
-	cmd := exec.CommandContext(ctx, bin)
+	cmd := exec.CommandContext(context.Background(), bin)
 	cmd.Dir, cmd.Stderr = dir, os.Stderr
 	cmd.Env = append(cmd.Environ(), environment...)
 	if err := cmd.Start(); err != nil {
@@ -34,10 +34,7 @@ func Start(t *testing.T, environment ...string) (base string) {
 	}
 	died := make(chan error, 1)
 	go func() { died <- cmd.Wait() }()
-	t.Cleanup(func() {
-		cancel()
-		t.Log("the program ended: ", <-died)
-	})
+	t.Cleanup(func() { stop(t, cmd, died) })
 	for {
 		if c, err := net.Dial("tcp", addr); err == nil {
 			c.Close()
@@ -49,6 +46,17 @@ func Start(t *testing.T, environment ...string) (base string) {
 			t.Fatalf("the program ended: %v", err)
 		case <-time.After(10 * time.Millisecond):
 		}
+	}
+}
+
+// stop allows for a program that does not handle an interrupt, and so dies of it.
+func stop(t *testing.T, cmd *exec.Cmd, died <-chan error) {
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Error(err)
+	}
+	err := <-died
+	if err != nil && err.Error() != "signal: interrupt" {
+		t.Errorf("the program ended: %v", err)
 	}
 }
 
