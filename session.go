@@ -115,7 +115,7 @@ func (x *session) claim(ctx context.Context, seen *row, stmt string, args []any,
 	}
 	x.armed = won && x.e.disarm != ""
 	if won && x.e.after != "" {
-		_, err = exec(ctx, x.tx, x.pre.after, x.e.after)
+		_, err = exec(x.writing(ctx), x.tx, x.pre.after, x.e.after)
 	}
 	return won && err == nil, err
 }
@@ -139,6 +139,16 @@ func limitWait(ctx context.Context, x execer, seconds int) error {
 	return err
 }
 
+// writing returns the context of a statement after the claim. On SQLite the one
+// writer waits for nobody, and some drivers start a goroutine to watch a context
+// that can end.
+func (x *session) writing(ctx context.Context) context.Context {
+	if x.s.d == SQLite {
+		return context.WithoutCancel(ctx)
+	}
+	return ctx
+}
+
 var errNoRow = errors.New("the claimed row is not there or not this transaction's")
 
 // save stores the answer. On engines that say so it also commits.
@@ -153,6 +163,7 @@ func (x *session) grant(ctx context.Context, length time.Duration, op Op, token 
 
 // last sends the last statement before the commit, which sets the claimed row.
 func (x *session) last(ctx context.Context, stmt *sql.Stmt, text string, value any, op Op, token string) error {
+	ctx = x.writing(ctx)
 	if x.e.before != "" {
 		if _, err := exec(ctx, x.tx, x.pre.before, x.e.before); err != nil {
 			return err
