@@ -34,6 +34,40 @@ var personTests = []struct {
 	{"parks a call, and has it compensated", testParkAndCompensate},
 	{"does nothing to a call that is under way or done", testRefused},
 	{"has a call compensated that cannot be", testNoCompensation},
+	{"is one of many who decide at once: one does", testManyPersons},
+}
+
+// Those who come too late are told so, or lose to a lock: none acts on what it has
+// not seen.
+func testManyPersons(d *desk) {
+	d.o.Handle("call", outbox.Call{})
+	id := d.add(1)
+	d.does(d.o.Park, id)
+	errs := make(chan error)
+	for range 8 {
+		go func() {
+			tx, err := d.db.BeginTx(d.t.Context(), nil)
+			if err == nil {
+				defer tx.Rollback()
+				_, err = d.o.Retry(d.t.Context(), tx, id, "why")
+			}
+			if err == nil {
+				err = tx.Commit()
+			}
+			errs <- err
+		}()
+	}
+	var done int
+	for range 8 {
+		if err := <-errs; err == nil {
+			done++
+		} else if errors.Is(err, nebis.ErrInProgress) {
+			d.t.Error(err)
+		}
+	}
+	if j := d.show(id); done != 1 || j.State != outbox.Pending {
+		d.t.Errorf("%d have done it; became %+v", done, j)
+	}
 }
 
 func testPages(d *desk) {
