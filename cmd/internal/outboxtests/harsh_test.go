@@ -23,6 +23,7 @@ var harshTests = []callTest{
 	{"names that nobody here makes are left alone", outbox.Options{}, testUnknownName},
 	{"a payload and a result of a megabyte", outbox.Options{MaxPayload: 1 << 21}, testLarge},
 	{"a pool of one connection", outbox.Options{}, testOneConnection},
+	{"sessions in two time zones", outbox.Options{}, testZones},
 }
 
 type bomb struct{}
@@ -150,6 +151,9 @@ func testLostCompensation(d *desk) {
 	if e := d.becomes(outbox.Compensating); !errors.Is(e.Err, nebis.ErrLost) {
 		d.t.Errorf("error %v", e.Err)
 	}
+	if n := d.count(d.t, "cancelled", d.table); n != 0 {
+		d.t.Fatalf("cancelled %d times by the one that lost it", n)
+	}
 	d.becomes(outbox.Compensated)
 	if n := d.count(d.t, "cancelled", d.table); n != 1 {
 		d.t.Errorf("cancelled %d times", n)
@@ -208,4 +212,29 @@ func testOneConnection(d *desk) {
 	if n := desk.count(d.t, "cancelled", d.table); n != 1 {
 		d.t.Errorf("cancelled %d times", n)
 	}
+}
+
+// What is due, and whose lease runs, is the same in both.
+func testZones(d *desk) {
+	option := map[nebis.Dialect]string{nebis.MySQL: "time_zone=%27-11%3A00%27", nebis.Postgres: "timezone=Pacific/Midway"}[d.c.Dialect]
+	if option == "" {
+		d.t.Skip("SQLite has no sessions")
+	}
+	west := *d.world
+	west.db = d.c.Pool(d.t, d.dsn+map[bool]string{true: "&", false: "?"}[strings.Contains(d.dsn, "?")]+option)
+	there := west.desk(d.t, d.table, outbox.Options{})
+	there.o.Handle("call", outbox.Call{})
+	if j := d.show(there.add(1)); !j.Overdue || time.Since(j.Due).Abs() > time.Hour {
+		d.t.Errorf("a call added in the west is due at %v: %v", j.Due, j.Overdue)
+	}
+	here := d.world.desk(d.t, d.table, outbox.Options{})
+	here.o.Handle("call", quick(func(ctx context.Context, j *outbox.Job) (any, error) {
+		now, err := there.o.Show(ctx, j.ID)
+		if err == nil && (!now.Held || now.Overdue) {
+			err = fmt.Errorf("the lease is over in the west at %v", now.Due)
+		}
+		return nil, err
+	}))
+	here.run()
+	here.becomes(outbox.Done)
 }
