@@ -20,7 +20,11 @@ func TestACall(t *testing.T) {
 		t.Run(c.Name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, c)
-			for i, test := range slices.Concat(callTests, harshTests) {
+			tests := callTests
+			if slices.Contains(dbtest.Each(), c) { // what the drivers' options change is shown by the others
+				tests = slices.Concat(callTests, harshTests)
+			}
+			for i, test := range tests {
 				t.Run(test.name, func(t *testing.T) { test.f(w.desk(t, fmt.Sprint("outbox_", i), test.o)) })
 			}
 		})
@@ -48,7 +52,7 @@ var callTests = []callTest{
 	{"a compensation that never succeeds: dead", outbox.Options{}, testCompensationFails},
 	{"a compensation that ends its transaction by hand", outbox.Options{}, testCompensationCommits},
 	{"a lease that went to somebody else", outbox.Options{Lease: time.Second}, testLost},
-	{"a call that outlives its first lease", outbox.Options{Lease: time.Second}, testLong},
+	{"a call that outlives its first lease", outbox.Options{Lease: 2 * time.Second}, testLong},
 	{"a worker that ends lets its calls finish", outbox.Options{}, testEnds},
 	{"what cannot be kept", outbox.Options{MaxPayload: 100}, testNotKept},
 	{"keys of every length", outbox.Options{}, testKeys},

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -44,18 +45,10 @@ func testManyPersons(d *desk) {
 	id := d.add(1)
 	d.does(d.o.Park, id)
 	errs := make(chan error)
+	var looking sync.WaitGroup
 	for range 8 {
-		go func() {
-			tx, err := d.db.BeginTx(d.t.Context(), nil)
-			if err == nil {
-				defer tx.Rollback()
-				_, err = d.o.Retry(d.t.Context(), tx, id, "why")
-			}
-			if err == nil {
-				err = tx.Commit()
-			}
-			errs <- err
-		}()
+		looking.Add(1)
+		go func() { errs <- d.decideTogether(id, &looking) }()
 	}
 	var done int
 	for range 8 {
@@ -172,6 +165,26 @@ func testParkAndCompensate(d *desk) {
 	if n := d.count(d.t, "cancelled", d.table); n != 1 {
 		d.t.Errorf("cancelled %d times", n)
 	}
+}
+
+// decideTogether has a person look, wait until all have, and decide. Where a
+// transaction goes on seeing what it has seen, all decide about the same row.
+func (d *desk) decideTogether(id int64, looking *sync.WaitGroup) error {
+	tx, err := d.db.BeginTx(d.t.Context(), nil)
+	if err == nil {
+		defer tx.Rollback()
+		var n int
+		err = tx.QueryRowContext(d.t.Context(), `SELECT COUNT(*) FROM `+d.table).Scan(&n)
+	}
+	looking.Done()
+	looking.Wait()
+	if err == nil {
+		_, err = d.o.Retry(d.t.Context(), tx, id, "why")
+	}
+	if err != nil {
+		return err
+	}
+	return tx.Commit()
 }
 
 func testRefused(d *desk) {
