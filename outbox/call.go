@@ -15,7 +15,8 @@ type Call struct {
 	// Do makes the call. Its context ends with the worker's lease and with
 	// Timeout. What it returns is encoded as JSON and kept with the call. An error
 	// or a panic is a failed try, which is made again with the same Job.Key, unless
-	// the error is made by Permanent. Without Do this process only adds calls of
+	// the error is made by Permanent. One that does not heed its context keeps its
+	// place in Run, beside the next try. Without Do this process only adds calls of
 	// this name, and leaves them to others.
 	Do func(ctx context.Context, j *Job) (result any, err error)
 

@@ -36,7 +36,8 @@ type Options struct {
 	Keep time.Duration
 
 	// MaxPayload is the largest encoded payload, in bytes, that Add takes, and the
-	// largest result that is kept. Defaults to 64 KiB.
+	// largest result that is kept. Defaults to 64 KiB; at most 16,777,215, which
+	// every database's column takes.
 	MaxPayload int
 
 	// Observe, if set, is called after every try, and when the database could not
@@ -109,8 +110,15 @@ func (o *Options) fill() error {
 	if o.Lease < time.Second {
 		return fmt.Errorf("outbox: lease of %v; want a second at least", o.Lease)
 	}
+	if o.MaxPayload > mostPayload {
+		return fmt.Errorf("outbox: payloads of %d bytes; want %d at most", o.MaxPayload, mostPayload)
+	}
 	return nil
 }
+
+// mostPayload is what MySQL's MEDIUMTEXT takes. Out of strict mode it would cut the
+// rest without a word.
+const mostPayload = 1<<24 - 1
 
 func orDefault[T comparable](v *T, d T) {
 	var zero T
@@ -129,6 +137,11 @@ func (o *Outbox) Purge(ctx context.Context, limit int) (int, error) {
 		// end now are moved.
 		opts.Isolation = sql.LevelReadCommitted
 	}
+	free, err := o.turn(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("outbox: purge: %w", err)
+	}
+	defer free()
 	var n int64
 	tx, err := o.db.BeginTx(ctx, opts)
 	if err != nil {

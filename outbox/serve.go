@@ -85,7 +85,11 @@ func (t *tenure) kept(result any) (sql.NullString, string) {
 	if result == nil {
 		return sql.NullString{}, ""
 	}
-	raw, err := json.Marshal(result)
+	var raw []byte
+	err := guarded(func() (err error) { // it runs methods of the result's own
+		raw, err = json.Marshal(result)
+		return err
+	})
 	switch {
 	case err != nil:
 		return sql.NullString{}, "done; its result cannot be kept: " + err.Error()

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"time"
 
 	"github.com/nebis-dev/nebis"
@@ -28,7 +29,11 @@ func (w *worker) newTenure(j *Job, token string, begun time.Time) *tenure {
 	t := &tenure{o: w.o, j: j, token: token}
 	t.c, _ = w.o.call(j.Name)
 	t.ctx, t.cancel = context.WithCancelCause(w.ctx)
-	t.over = time.AfterFunc(time.Until(begun.Add(w.o.o.Lease)), func() { t.cancel(nebis.ErrLost) })
+	left := time.Until(begun.Add(w.o.o.Lease))
+	t.over = time.AfterFunc(left, func() { t.cancel(nebis.ErrLost) })
+	if left <= 0 {
+		t.cancel(nebis.ErrLost) // the claim's answer came too late: nothing begins
+	}
 	return t
 }
 
@@ -55,9 +60,12 @@ func (t *tenure) do(f func(context.Context) error) error {
 			t.extend(ctx)
 		}
 	}()
-	err := guarded(func() error { return f(ctx) })
-	if cause := context.Cause(ctx); err != nil && cause != nil {
-		err = fmt.Errorf("%w: %w", cause, err)
+	err := context.Cause(ctx)
+	if err == nil {
+		err = guarded(func() error { return f(ctx) })
+		if cause := context.Cause(ctx); err != nil && cause != nil {
+			err = fmt.Errorf("%w: %w", cause, err)
+		}
 	}
 	cancel()
 	<-halted
@@ -76,7 +84,9 @@ func guarded(f func() error) (err error) {
 			}
 		}()
 		err = errExited
-		err = f()
+		if err = f(); err != nil {
+			_ = err.Error() // a nil pointer of the caller's own type would panic later
+		}
 	}()
 	<-returned
 	return err
@@ -115,6 +125,29 @@ type end struct {
 	result sql.NullString
 }
 
+// plainFrom is after how many failed saves the result and the error are left out:
+// a column may refuse them (a text that the database's charset does not know, a
+// packet that is too long), and a call that is done would be made again.
+const plainFrom = 5
+
+// answered reports whether the database answers, and the call is still held.
+func (t *tenure) answered(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	j, err := t.o.find(ctx, t.o.db, t.j.ID)
+	return err == nil && j != nil && j.Held
+}
+
+// ascii is an error's text in characters that every charset has.
+func ascii(err error) string {
+	return strings.Map(func(r rune) rune {
+		if r > '~' {
+			return '?'
+		}
+		return r
+	}, err.Error())
+}
+
 // save records the end of the tenure and returns the state that the call is in.
 // nebis.ErrLost: somebody else has the call. It is sent again for as long as
 // another lease: if nobody has taken the call by then, that saves a needless try.
@@ -126,8 +159,11 @@ func (t *tenure) save(e end) (State, error) {
 		if err == nil || errors.Is(err, nebis.ErrLost) {
 			return state, err
 		}
-		if ctx.Err() != nil {
+		switch {
+		case ctx.Err() != nil:
 			return t.j.State, fmt.Errorf("outbox: save: %w", err)
+		case try == plainFrom && t.answered(ctx):
+			e.result, e.text = sql.NullString{}, fmt.Sprintf("%s; what came with it cannot be saved: %s", e.state, ascii(err))
 		}
 		sleep(ctx, rand.N(min(time.Duration(try)*10*time.Millisecond, time.Second)))
 	}

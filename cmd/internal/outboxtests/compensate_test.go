@@ -107,10 +107,7 @@ func testVanished(d *desk) {
 	call.Compensate = func(ctx context.Context, tx *sql.Tx, _ *outbox.Job) error { return d.cancel(ctx, tx) }
 	d.o.Handle("call", call)
 	id := d.add(1)
-	d.within(func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(d.t.Context(), `UPDATE `+d.table+` SET state = 'running', token = 'another', attempts = 3, due_at = '2020-01-01 00:00:00'`)
-		return err
-	})
+	d.abandons(`state = 'running', attempts = 3`)
 	d.run()
 	d.becomes(outbox.Dead)
 	if j := d.show(id); !strings.Contains(j.Error, "nobody knows") || j.Compensations != 0 {

@@ -31,7 +31,7 @@ func (p *process) thaw() {
 // A frozen process loses its call to another one. When it goes on, it saves
 // nothing.
 func TestAProcessFrozenDuringTheCall(t *testing.T) {
-	each(t, killed, func(t *testing.T, c dbtest.Config) {
+	each(t, func(t *testing.T, c dbtest.Config) {
 		w := newWorld(t, c)
 		p := w.start(t, 1, lease)
 		p.place(order{Name: "order-0", Stop: duringCall})

@@ -10,16 +10,11 @@ import (
 	"github.com/nebis-dev/nebis/outbox"
 )
 
-// killed are the databases whose processes are killed and frozen. MySQL 5.6 differs
-// from MariaDB in how a call is claimed, which shared adds.
-var (
-	killed = []string{"sqlite-modernc", "mariadb", "postgres-pgx"}
-	shared = append(killed[:3:3], "mysql56")
-)
-
-func each(t *testing.T, names []string, f func(t *testing.T, c dbtest.Config)) {
+// each runs f on every product. MySQL 5.6 differs from MariaDB in how a call is
+// claimed.
+func each(t *testing.T, f func(t *testing.T, c dbtest.Config)) {
 	t.Helper()
-	for _, name := range names {
+	for _, name := range []string{"sqlite-modernc", "mariadb", "postgres-pgx", "mysql56"} {
 		c := dbtest.Lookup(name)
 		t.Run(c.Name, func(t *testing.T) {
 			t.Parallel()
@@ -32,7 +27,7 @@ func each(t *testing.T, names []string, f func(t *testing.T, c dbtest.Config)) {
 // elsewhere finishes what is left: no call is lost, none is made without its
 // commit, and the other side has charged each order once.
 func TestAProcessKilledAtAStep(t *testing.T) {
-	each(t, killed, func(t *testing.T, c dbtest.Config) {
+	each(t, func(t *testing.T, c dbtest.Config) {
 		for _, s := range steps {
 			t.Run(string(s), func(t *testing.T) {
 				t.Parallel()
@@ -141,7 +136,7 @@ func (w *world) auditOrder(t *testing.T, name string) (charges, requests int) {
 
 // The other side answers, and the answer is cut.
 func TestAnAnswerThatIsCut(t *testing.T) {
-	each(t, killed, func(t *testing.T, c dbtest.Config) {
+	each(t, func(t *testing.T, c dbtest.Config) {
 		w := newWorld(t, c)
 		w.p.cut["order-0"] = true
 		box := w.outbox(&outbox.Options{Poll: 50 * time.Millisecond})
@@ -157,31 +152,31 @@ func TestAnAnswerThatIsCut(t *testing.T) {
 // Ten workers in three processes share a table, and no call is under way twice.
 // Their leases are so long that a busy machine does not let one run out.
 func TestTenWorkersInThreeProcesses(t *testing.T) {
-	const orders = 100
-	each(t, shared, func(t *testing.T, c dbtest.Config) {
-		w := newWorld(t, c)
-		for _, runs := range []int{4, 3, 3} {
-			w.start(t, runs, time.Minute)
-		}
-		box := w.outbox(nil)
-		box.Handle("charge", outbox.Call{})
-		for i := range orders {
-			o := order{Name: fmt.Sprint("order-", i), Takes: time.Duration(i%20) * 10 * time.Millisecond}
-			place := func() error {
-				return place(t.Context(), w.db, c.Dialect, box, o, func(order, step) {})
-			}
-			must(t, insist(t, place))
-		}
-		for end := time.Now().Add(patience); w.left(t, box) > 0 && time.Now().Before(end); {
-			time.Sleep(200 * time.Millisecond)
-		}
-		if w.p.overlaps > 0 {
-			t.Errorf("%d calls were under way twice", w.p.overlaps)
-		}
-		for i := range orders {
-			w.auditOrder(t, fmt.Sprint("order-", i))
-		}
-	})
+	each(t, func(t *testing.T, c dbtest.Config) { tenWorkers(t, c, 100) })
+}
+
+func tenWorkers(t *testing.T, c dbtest.Config, orders int) {
+	w := newWorld(t, c)
+	for _, runs := range []int{4, 3, 3} {
+		w.start(t, runs, time.Minute)
+	}
+	box := w.outbox(nil)
+	box.Handle("charge", outbox.Call{})
+	for i := range orders {
+		o := order{Name: fmt.Sprint("order-", i), Takes: time.Duration(i%20) * 10 * time.Millisecond}
+		must(t, insist(t, func() error {
+			return place(t.Context(), w.db, c.Dialect, box, o, func(order, step) {})
+		}))
+	}
+	for end := time.Now().Add(patience); w.left(t, box) > 0 && time.Now().Before(end); {
+		time.Sleep(200 * time.Millisecond)
+	}
+	if w.p.overlaps > 0 {
+		t.Errorf("%d calls were under way twice", w.p.overlaps)
+	}
+	for i := range orders {
+		w.auditOrder(t, fmt.Sprint("order-", i))
+	}
 }
 
 // insist tries again what met a deadlock or a busy database: nothing of it has

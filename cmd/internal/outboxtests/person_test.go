@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -34,6 +35,32 @@ var personTests = []struct {
 	{"parks a call, and has it compensated", testParkAndCompensate},
 	{"does nothing to a call that is under way or done", testRefused},
 	{"has a call compensated that cannot be", testNoCompensation},
+	{"is one of many who decide at once: one does", testManyPersons},
+}
+
+// Those who come too late are told so, or lose to a lock: none acts on what it has
+// not seen.
+func testManyPersons(d *desk) {
+	d.o.Handle("call", outbox.Call{})
+	id := d.add(1)
+	d.does(d.o.Park, id)
+	errs := make(chan error)
+	var looking sync.WaitGroup
+	for range 8 {
+		looking.Add(1)
+		go func() { errs <- d.decideTogether(id, &looking) }()
+	}
+	var done int
+	for range 8 {
+		if err := <-errs; err == nil {
+			done++
+		} else if errors.Is(err, nebis.ErrInProgress) {
+			d.t.Error(err)
+		}
+	}
+	if j := d.show(id); done != 1 || j.State != outbox.Pending {
+		d.t.Errorf("%d have done it; became %+v", done, j)
+	}
 }
 
 func testPages(d *desk) {
@@ -138,6 +165,26 @@ func testParkAndCompensate(d *desk) {
 	if n := d.count(d.t, "cancelled", d.table); n != 1 {
 		d.t.Errorf("cancelled %d times", n)
 	}
+}
+
+// decideTogether has a person look, wait until all have, and decide. Where a
+// transaction goes on seeing what it has seen, all decide about the same row.
+func (d *desk) decideTogether(id int64, looking *sync.WaitGroup) error {
+	tx, err := d.db.BeginTx(d.t.Context(), nil)
+	if err == nil {
+		defer tx.Rollback()
+		var n int
+		err = tx.QueryRowContext(d.t.Context(), `SELECT COUNT(*) FROM `+d.table).Scan(&n)
+	}
+	looking.Done()
+	looking.Wait()
+	if err == nil {
+		_, err = d.o.Retry(d.t.Context(), tx, id, "why")
+	}
+	if err != nil {
+		return err
+	}
+	return tx.Commit()
 }
 
 func testRefused(d *desk) {

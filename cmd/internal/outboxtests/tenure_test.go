@@ -42,7 +42,7 @@ func testLong(d *desk) {
 	d.o.Handle("call", quick(func(ctx context.Context, j *outbox.Job) (any, error) {
 		for {
 			now, err := d.o.Show(ctx, j.ID)
-			if err != nil || now.Due.Sub(now.CreatedAt) > 2*time.Second {
+			if err != nil || now.Due.Sub(now.CreatedAt) > 3*time.Second {
 				return nil, err
 			}
 			time.Sleep(50 * time.Millisecond)

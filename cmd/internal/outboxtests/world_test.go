@@ -3,6 +3,7 @@ package outboxtests
 import (
 	"context"
 	"database/sql"
+	"os"
 	"sync"
 	"testing"
 	"time"
@@ -48,8 +49,13 @@ func (w *world) outbox(o *outbox.Options) *outbox.Outbox {
 	return x
 }
 
-// patience bounds what a broken outbox would never end.
-const patience = 2 * time.Minute
+// patience bounds what a broken outbox would never end. NEBIS_PATIENCE sets it.
+var patience = func() time.Duration {
+	if d, err := time.ParseDuration(os.Getenv("NEBIS_PATIENCE")); err == nil {
+		return d
+	}
+	return 2 * time.Minute
+}()
 
 // count counts the rows of a table; with a name those of that name.
 func (w *world) count(t testing.TB, table, name string) (n int) {
