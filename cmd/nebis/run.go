@@ -28,10 +28,12 @@ var commands = []func(env) *cobra.Command{
 	newDemo,
 	newFind,
 	newGateway,
+	newMigrate,
 	newOutbox,
 	newRelease,
 	newResolve,
 	newScan,
+	newSchema,
 	newShow,
 	newVersion,
 }
@@ -71,7 +73,6 @@ times, takes effect once, and every sender gets the first answer.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetOut(e.stdout)
 	root.SetErr(e.stderr)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
