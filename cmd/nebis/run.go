@@ -28,6 +28,7 @@ var commands = []func(env) *cobra.Command{
 	newDemo,
 	newFind,
 	newGateway,
+	newList,
 	newMigrate,
 	newOutbox,
 	newRelease,
