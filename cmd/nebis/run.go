@@ -36,6 +36,7 @@ var commands = []func(env) *cobra.Command{
 	newScan,
 	newSchema,
 	newShow,
+	newStats,
 	newVersion,
 }
 

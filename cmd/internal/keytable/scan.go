@@ -33,7 +33,8 @@ type Filter struct {
 	Since        time.Time     // claimed at this time or later
 	OlderThan    time.Duration // claimed longer ago than this, by the database's clock
 
-	open bool // claimed by a transaction that has not ended: seen at READ UNCOMMITTED
+	unfinished bool
+	open       bool // claimed by a transaction that has not ended: seen at READ UNCOMMITTED
 }
 
 // A Query is one page of rows, by their ids.
@@ -151,6 +152,9 @@ func (t *Table) where(f Filter) (where string, args []any, err error) {
 	if !f.Since.IsZero() {
 		and("created_at >= " + t.at(f.Since))
 	}
+	if f.unfinished {
+		and(t.state() + " IN ('in progress', 'unknown')")
+	}
 	if f.open {
 		and(t.status() + " = 'processing' AND token IS NOT NULL AND lease_until IS NULL")
 	}
@@ -201,4 +205,10 @@ func (t *Table) Open(ctx context.Context, over, budget time.Duration) (*Page, er
 		return &Page{Whole: true}, nil
 	}
 	return t.Find(ctx, Query{Filter: Filter{OlderThan: over, open: true}, Limit: 1000, Budget: budget})
+}
+
+// Unfinished returns rows that are in progress or whose outcome is unknown, the
+// newest first.
+func (t *Table) Unfinished(ctx context.Context, limit int, budget time.Duration) (*Page, error) {
+	return t.Find(ctx, Query{Filter: Filter{unfinished: true}, Limit: limit, Budget: budget})
 }
