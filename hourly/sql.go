@@ -16,7 +16,7 @@ import (
 // driver or session makes another time of it.
 type statements struct {
 	d                                  nebis.Dialect
-	table                              string // as it is called
+	table, quoted                      string
 	schema, add, again, tidy, read, is string
 }
 
@@ -31,6 +31,7 @@ func statementsOf(d nebis.Dialect, keys string) (s statements, err error) {
 	quote = cmp.Or(quote, `"`)
 	s = statements{d: d, table: keys + "_hourly"}
 	t := quote + strings.ReplaceAll(s.table, ".", quote+"."+quote) + quote
+	s.quoted = t
 	var text, tail, now, before string
 	switch d {
 	case nebis.MySQL:
@@ -133,6 +134,18 @@ func (s statements) adding(some []kind, counts map[kind]int64) (query string, ar
 		args = append(args, k.scope, string(k.outcome), counts[k])
 	}
 	return b.String() + s.again, args
+}
+
+// Set puts a number of the caller's own beside the counts, such as how many rows
+// there are: for this hour, in place of the one that is there.
+func (c *Counter) Set(ctx context.Context, scope string, outcome nebis.Outcome, n int64) error {
+	k := kind{scope, outcome}
+	query, args := c.sql.adding([]kind{k}, map[kind]int64{k: n})
+	set := strings.NewReplacer("times = times + ", "times = ", c.sql.quoted+".times + ", "").Replace(c.sql.again)
+	if _, err := c.db.ExecContext(ctx, strings.TrimSuffix(query, c.sql.again)+set, args...); err != nil {
+		return fmt.Errorf("hourly: %w", err)
+	}
+	return nil
 }
 
 // A Count is one line of the table.

@@ -109,7 +109,7 @@ func (f *statsFlags) count(ctx context.Context, p *place) (*numbers, error) {
 	}
 	n.Looked, n.All = page.Looked, page.Whole
 	for _, r := range page.Rows {
-		if n.Oldest == nil || r.CreatedAt.Before(n.Oldest.CreatedAt) {
+		if n.Oldest == nil || !r.CreatedAt.After(n.Oldest.CreatedAt) {
 			n.Oldest = &r
 		}
 		if r.State == nebis.StateUnknown {

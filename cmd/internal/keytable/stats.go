@@ -217,3 +217,25 @@ func (t *Table) Keeps(ctx context.Context) ([]Keep, error) {
 	}
 	return all, rows.Err()
 }
+
+// OldCode returns the newest row of code that does not use the Store, if it is newer
+// than a row of the Store's: among the newest rows. Nil: there is none.
+func (t *Table) OldCode(ctx context.Context) (*Row, error) {
+	if !t.has["token"] {
+		return nil, nil
+	}
+	var old, ours sql.NullInt64
+	err := t.q.QueryRowContext(ctx, fmt.Sprintf(`SELECT MAX(CASE WHEN token IS NULL THEN id END), MIN(CASE WHEN token IS NOT NULL THEN id END)
+FROM (SELECT id, token FROM %s ORDER BY id DESC LIMIT %d) AS x`, t.quoted(), recent)).Scan(&old, &ours)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", t.name, err)
+	}
+	if !old.Valid || !ours.Valid || old.Int64 < ours.Int64 {
+		return nil, nil
+	}
+	rows, err := t.rows(ctx, fmt.Sprintf(`WHERE id = %d`, old.Int64), nil)
+	if err != nil || len(rows) == 0 {
+		return nil, err
+	}
+	return &rows[0], nil
+}
