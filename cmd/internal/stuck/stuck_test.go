@@ -29,7 +29,11 @@ func each(t *testing.T, test func(h *held)) {
 }
 
 func newHeld(t *testing.T, c dbtest.Config) *held {
-	h := &held{TB: t, c: c, db: c.Open(t)}
+	return newHeldIn(t, c, c.Open(t))
+}
+
+func newHeldIn(t *testing.T, c dbtest.Config, db *sql.DB) *held {
+	h := &held{TB: t, c: c, db: db}
 	if _, err := h.store().Migrate(t.Context(), false); err != nil {
 		t.Fatal(err)
 	}
@@ -181,5 +185,66 @@ func TestAStatementIsShownWithoutItsValues(t *testing.T) {
 		if got := Shape(query); got != want {
 			t.Errorf("%q: %q, wanted %q", query, got, want)
 		}
+	}
+}
+
+// poor returns the database as an account sees it that may use the key table and
+// nothing else.
+func (h *held) poor(dsn string) *sql.DB {
+	h.Helper()
+	here := "SELECT DATABASE()"
+	if h.c.Dialect == nebis.Postgres {
+		here = "SELECT current_schema()"
+	}
+	var name string
+	if err := h.db.QueryRow(here).Scan(&name); err != nil {
+		h.Fatal(err)
+	}
+	user := "u" + name[2:]
+	grants, end := []string{"CREATE USER '" + user + "'@'127.0.0.1' IDENTIFIED BY 'x'", "GRANT SELECT ON " + name + ".* TO '" + user + "'@'127.0.0.1'"}, "DROP USER '"+user+"'@'127.0.0.1'"
+	if h.c.Dialect == nebis.Postgres {
+		grants = []string{"CREATE ROLE " + user + " LOGIN PASSWORD 'x'", "GRANT USAGE ON SCHEMA " + name + " TO " + user, "GRANT SELECT ON idempotency TO " + user}
+		end = "DROP OWNED BY " + user + "; DROP ROLE " + user
+	}
+	for _, q := range grants {
+		if _, err := h.db.Exec(q); err != nil {
+			h.Fatal(err)
+		}
+	}
+	h.Cleanup(func() {
+		admin := h.c.Pool(h, dsn)
+		defer admin.Close()
+		admin.ExecContext(context.Background(), end)
+	})
+	return h.c.Pool(h, strings.Replace(dsn, "nebis:nebis@", user+":x@", 1))
+}
+
+// With few rights less can be told, and what is missing is said.
+func TestWithFewRightsTheLimitsAreSaid(t *testing.T) {
+	for name, wants := range map[string]string{"mariadb": "GRANT PROCESS", "mysql56": "GRANT PROCESS", "postgres-pgx": "GRANT pg_read_all_stats"} {
+		t.Run(name, func(t *testing.T) {
+			c := dbtest.Lookup(name)
+			dsn := c.Fresh(t)
+			h := newHeldIn(t, c, c.Pool(t, dsn))
+			poor := h.poor(dsn)
+			seen, err := keytable.Look(t.Context(), poor, c.Dialect, "idempotency")
+			if err != nil {
+				t.Fatal(err)
+			}
+			h.hold(func() {
+				h.until()
+				r, err := Find(context.Background(), poor, c.Dialect, seen, over, time.Minute)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if !strings.Contains(strings.Join(r.Limits, " "), wants) {
+					t.Errorf("%+v", r)
+				}
+				if c.Dialect == nebis.MySQL && (len(r.Held) != 1 || r.Held[0].Scope != "order" || r.Held[0].Connection != 0) {
+					t.Errorf("the key can be told without any rights: %+v", r.Held)
+				}
+			})
+		})
 	}
 }
