@@ -79,7 +79,7 @@ func TestCheckNamesAnAbandonedLease(t *testing.T) {
 		k.lease("ann", "k", errors.New("the line broke"))
 		k.shift(1, "lease_until", "created_at")
 		codes, r := k.check(1)
-		if codes != "unknown" || !strings.Contains(r.Findings[0].Do, "nebis resolve") || !strings.Contains(r.Findings[0].What, "1 keys") {
+		if codes != "unknown" || !strings.Contains(r.Findings[0].Do, "nebis resolve") || !strings.Contains(r.Findings[0].What, "ended: 1.") {
 			t.Errorf("%s: %+v", codes, r)
 		}
 	})

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nebis-dev/nebis"
 	"github.com/nebis-dev/nebis/cmd/internal/dburl/dburltest"
 )
 
@@ -18,8 +19,10 @@ func TestATransactionOf61SecondsIsStuck(t *testing.T) {
 	dburltest.Everywhere(t, func(t *testing.T, url string) {
 		k := newKeyed(t, url, "")
 		k.hold(func() {
-			if codes, _ := k.check(0, "--read-only"); codes != "" {
-				t.Errorf("at once: %s", codes)
+			if k.store.Dialect() != nebis.SQLite { // which does not tell for how long
+				if codes, _ := k.check(0, "--read-only"); codes != "" {
+					t.Errorf("at once: %s", codes)
+				}
 			}
 			time.Sleep(61 * time.Second)
 			codes, r := k.check(1, "--read-only")

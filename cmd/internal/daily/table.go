@@ -91,7 +91,7 @@ func (i *Inspection) unknown(ctx context.Context, t *keytable.Table, r *Report) 
 		}
 		r.add(nebis.Problem, "unknown", "somebody may wait for money or goods, and every further try is told that nobody knows",
 			"nebis list --status unknown shows them, nebis show each; find out on the other side whether it happened, then nebis resolve --done or --free",
-			"%d keys are left in processing with a lease that has ended: their outcome is unknown. The oldest is row %d of scope %s, whose lease ended at %s UTC",
+			"keys left in processing with a lease that has ended: %d. Their outcome is unknown. The oldest is row %d of scope %s, whose lease ended at %s UTC",
 			n, oldest.ID, report.Clean(oldest.Scope), oldest.LeaseUntil.Format(time.DateTime))
 	}
 	if !page.Whole && len(page.Rows) < 1000 {
@@ -126,11 +126,19 @@ func (i *Inspection) held(ctx context.Context, t *keytable.Table, r *Report) err
 			break
 		}
 		r.add(nebis.Problem, "stuck", "who sends one of its keys again waits, and is told that it is in progress; on SQLite nobody else can write",
-			i.end(x), "a transaction holds a key for more than %v: %s", i.Over, report.CleanLong(x.String()))
+			i.end(x), "%s", i.holds(x))
 	}
 	r.Skipped = append(r.Skipped, found.Limits...)
 	r.looked("transactions that have been open for more than %v", i.Over)
 	return nil
+}
+
+// holds says what holds a key. SQLite does not tell for how long.
+func (i *Inspection) holds(x stuck.Transaction) string {
+	if i.Dialect == nebis.SQLite {
+		return fmt.Sprintf("a writer holds the database: its place was taken all the %v that it was watched; who it is, and since when, SQLite does not tell", x.Age.Round(time.Second/10))
+	}
+	return fmt.Sprintf("a transaction holds a key for more than %v: %s", i.Over, report.CleanLong(x.String()))
 }
 
 // end says how a transaction is ended.
