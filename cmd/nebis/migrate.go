@@ -97,11 +97,19 @@ func (f *migrateFlags) open(cmd *cobra.Command, e env) (*migration, error) {
 
 // step is what is to be done, or was, to one table.
 type step struct {
-	For        string          `json:"for"`
-	Table      string          `json:"table"`
-	UpToDate   bool            `json:"up_to_date"`
-	Statements []string        `json:"statements"`
-	Findings   []nebis.Finding `json:"findings,omitempty"`
+	For        string   `json:"for"`
+	Table      string   `json:"table"`
+	UpToDate   bool     `json:"up_to_date"`
+	Statements []string `json:"statements"`
+	Findings   []flaw   `json:"findings,omitempty"`
+}
+
+// flaw is the JSON of one of nebis.Check's findings.
+type flaw struct {
+	Level nebis.Level `json:"level"`
+	Code  string      `json:"code"`
+	What  string      `json:"what"`
+	Do    string      `json:"do"`
 }
 
 func (m *migration) steps(ctx context.Context, dry bool) ([]step, error) {
@@ -144,10 +152,15 @@ func (m *migration) status(ctx context.Context, e env) error {
 	todo := false
 	for i := range all {
 		todo = todo || !all[i].UpToDate
-		if all[i].For == "core" {
-			if all[i].Findings, err = m.store.Check(ctx); err != nil {
-				return m.failed(err)
-			}
+		if all[i].For != "core" {
+			continue
+		}
+		found, err := m.store.Check(ctx)
+		if err != nil {
+			return m.failed(err)
+		}
+		for _, f := range found {
+			all[i].Findings = append(all[i].Findings, flaw(f))
 		}
 	}
 	if err := m.printStatus(e.stdout, all); err != nil || !todo {
@@ -167,7 +180,7 @@ func (m *migration) printStatus(w io.Writer, all []step) error {
 		}
 		fmt.Fprintf(w, "table %s in %s (%s): %s\n", s.Table, m.target, partMeans[s.For], what)
 		for _, f := range s.Findings {
-			fmt.Fprintf(w, "  %s\n", f)
+			fmt.Fprintf(w, "  %s\n", nebis.Finding(f))
 		}
 	}
 	return nil
