@@ -4,9 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,7 +13,6 @@ import (
 	"github.com/nebis-dev/nebis"
 	"github.com/nebis-dev/nebis/cmd/internal/daily"
 	"github.com/nebis-dev/nebis/cmd/internal/dburl/dburltest"
-	"github.com/nebis-dev/nebis/hourly"
 )
 
 // The tests' servers are as they come, so these are found everywhere.
@@ -167,66 +163,6 @@ func TestCheckNamesAFoldingCollationAndAClockThatIsOff(t *testing.T) {
 	}
 }
 
-// counts counts some operations, of this hour or of three days ago.
-func (k *keyed) counts(day bool, events ...nebis.Event) {
-	k.t.Helper()
-	c, err := hourly.New(k.db, k.store.Dialect(), nil)
-	if err != nil {
-		k.t.Fatal(err)
-	}
-	if err := c.Migrate(k.t.Context()); err != nil {
-		k.t.Fatal(err)
-	}
-	for _, e := range events {
-		c.Observe(context.Background(), e)
-	}
-	if err := c.Flush(k.t.Context()); err != nil {
-		k.t.Fatal(err)
-	}
-	if !day {
-		k.exec("UPDATE idempotency_hourly SET at_hour = '" + time.Now().UTC().Add(-72*time.Hour).Format("2006-01-02 15") + "'")
-	}
-}
-
-func TestCheckComparesTheDayWithTheWeekBefore(t *testing.T) {
-	ran := nebis.Event{Scope: "order", Outcome: nebis.Ran}
-	again := nebis.Event{Scope: "order", Outcome: nebis.ReplayedTable}
-	many := func(e nebis.Event, n int) (all []nebis.Event) {
-		for range n {
-			all = append(all, e)
-		}
-		return all
-	}
-	for name, c := range map[string]struct {
-		before, now []nebis.Event
-		codes       string
-	}{
-		"nothing":        {nil, nil, ""},
-		"the first day":  {nil, []nebis.Event{ran, again}, ""},
-		"as always":      {many(again, 7), []nebis.Event{ran, again}, ""},
-		"from none":      {[]nebis.Event{ran}, []nebis.Event{ran, again}, "retries-began"},
-		"three times":    {many(again, 70), many(again, 31), "retries-rose"},
-		"a few more":     {many(again, 7), many(again, 19), ""},
-		"mismatch":       {nil, []nebis.Event{{Scope: "pay", Outcome: nebis.Mismatch}}, "mismatch"},
-		"lost":           {nil, []nebis.Event{{Scope: "pay", Outcome: nebis.Lost}}, "lost"},
-		"failed":         {nil, many(nebis.Event{Scope: "pay", Outcome: nebis.Failed}, 10), "failed"},
-		"failed of many": {nil, append(many(nebis.Event{Scope: "pay", Outcome: nebis.Failed}, 10), many(ran, 1000)...), ""},
-	} {
-		t.Run(name, func(t *testing.T) {
-			k := newKeyed(t, dburltest.SQLite(t), "")
-			k.counts(false, c.before...)
-			k.counts(true, c.now...)
-			want := 0
-			if c.codes != "" {
-				want = 1
-			}
-			if codes, r := k.check(want); codes != c.codes {
-				t.Errorf("%s: %+v", codes, r)
-			}
-		})
-	}
-}
-
 func TestCheckComparesKeepTimesWithTheProviders(t *testing.T) {
 	dburltest.Everywhere(t, func(t *testing.T, url string) {
 		k := newKeyed(t, url, "")
@@ -300,46 +236,4 @@ func TestExitCodesOfCheck(t *testing.T) {
 	if _, err := os.Stat(strings.TrimPrefix(none, "sqlite:")); err == nil {
 		t.Error("the file was made")
 	}
-}
-
-func TestFindingsArePosted(t *testing.T) {
-	var got []string
-	answer := `{"errcode":0}`
-	status := http.StatusOK
-	robot := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, err := io.ReadAll(r.Body)
-		if err != nil {
-			t.Error(err)
-		}
-		got = append(got, string(body))
-		w.WriteHeader(status)
-		_, _ = w.Write([]byte(answer))
-	}))
-	defer robot.Close()
-	k := newKeyed(t, dburltest.SQLite(t), "")
-	post := func(code int, says, errs string, args ...string) {
-		t.Helper()
-		got = nil
-		c, stdout, stderr := k.call(append([]string{"check", "--notify", robot.URL + "/send?key=s3cret"}, args...)...)
-		posted := strings.Join(got, "\n")
-		if c != code || !strings.Contains(posted, says) || (says == "") != (posted == "") || !strings.Contains(stderr, errs) || (errs == "") != (stderr == "") {
-			t.Errorf("%q: exit %d, posted %q, stderr %q", args, c, posted, stderr)
-		}
-		if strings.Contains(stdout+stderr, "s3cret") {
-			t.Errorf("the address is told: %s%s", stdout, stderr)
-		}
-	}
-	post(0, "", "")
-	k.lease("ann", "k", errors.New("the line broke"))
-	post(1, `"code":"unknown"`, "")
-	post(1, `{"msgtype":"text","text":{"content":"nebis check WARNING: unknown`, "", "--notify-as", "wecom")
-	post(1, `{"msgtype":"text","text":{"content":"nebis check WARNING: unknown`, "", "--notify-as", "dingtalk")
-	post(1, `{"text":"nebis check WARNING: unknown`, "", "--notify-as", "slack")
-	post(2, `"error":"database`, "", "--db", "sqlite:/nowhere/at/all.db")
-	answer = `{"errcode":93000,"errmsg":"invalid webhook url"}`
-	post(1, "unknown", "refuses it: errcode 93000", "--notify-as", "wecom")
-	status = http.StatusBadGateway
-	post(1, "unknown", "502", "--notify-as", "slack")
-	robot.Close()
-	post(1, "", "refused")
 }

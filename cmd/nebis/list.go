@@ -45,7 +45,7 @@ Exit code: 0 listed, 1 it could not be read, 2 wrong usage.`,
   nebis list --after 1789`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := f.check(cmd); err != nil {
+			if err := f.check(); err != nil {
 				return err
 			}
 			p, err := f.open(cmd, e, nebis.Options{})
@@ -80,7 +80,7 @@ var statuses = map[string]nebis.State{
 	"unknown": nebis.StateUnknown, "expired": nebis.StateExpired,
 }
 
-func (f *listFlags) check(*cobra.Command) (err error) {
+func (f *listFlags) check() (err error) {
 	state, ok := statuses[f.status]
 	switch {
 	case !ok:
