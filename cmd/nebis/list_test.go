@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/nebis-dev/nebis"
 	"github.com/nebis-dev/nebis/cmd/internal/dburl/dburltest"
+	"github.com/nebis-dev/nebis/cmd/internal/keytable"
 )
 
 // shift moves a row's times back, on every database.
@@ -139,5 +141,21 @@ func TestExitCodesOfList(t *testing.T) {
 		{0, "nebis list --db", "list --help"},
 	} {
 		k.want(c.code, c.says, strings.Fields(c.args)...)
+	}
+}
+
+// Who stops a long walk gets what was found, and where to go on.
+func TestListThatIsStoppedSaysHowFarItCame(t *testing.T) {
+	k := newKeyed(t, dburltest.SQLite(t), "")
+	k.exec(`INSERT INTO idempotency (idem_key, scope, owner, status, token) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000)
+SELECT 'k' || i, CASE i WHEN 20000 THEN 'rare' ELSE 'order' END, '*', 'done', 't' FROM n`)
+	table, err := keytable.Look(t.Context(), k.db, nebis.SQLite, "idempotency")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	page, err := table.Find(ctx, keytable.Query{Filter: keytable.Filter{Scope: "rare"}, Limit: 2, Progress: func(int) { stop() }})
+	if !errors.Is(err, context.Canceled) || len(page.Rows) != 1 || page.Last != 18001 || page.Looked != 2000 {
+		t.Errorf("%v, %+v", err, page)
 	}
 }

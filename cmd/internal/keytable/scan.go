@@ -75,7 +75,11 @@ func (t *Table) Find(ctx context.Context, q Query) (*Page, error) {
 	}
 	p, began := &Page{Last: q.After}, time.Now()
 	for window := firstWindow; len(p.Rows) < q.Limit && !p.Whole; window = min(2*window, lastWindow) {
-		if err := t.walk(ctx, q, p, window, where, args); err != nil {
+		err := t.walk(ctx, q, p, window, where, args)
+		switch {
+		case err != nil && ctx.Err() != nil:
+			return p, context.Cause(ctx) // SQLite's own error only says "interrupted"
+		case err != nil:
 			return p, err
 		}
 		if q.Progress != nil {
