@@ -98,7 +98,7 @@ func (t *Table) walk(ctx context.Context, q Query, p *Page, window int, where st
 	if q.Oldest {
 		side, order, edge = ">", "ASC", "MAX"
 	}
-	from, until := "1 = 1", ""
+	from := "1 = 1"
 	if p.Last != 0 || p.Looked > 0 {
 		from = fmt.Sprintf("id %s %d", side, p.Last)
 	}
@@ -113,7 +113,7 @@ func (t *Table) walk(ctx context.Context, q Query, p *Page, window int, where st
 		p.Whole = true
 		return nil
 	}
-	until = fmt.Sprintf("id %s= %d", map[string]string{"<": ">", ">": "<"}[side], end.Int64)
+	until := fmt.Sprintf("id %s= %d", map[string]string{"<": ">", ">": "<"}[side], end.Int64)
 	left := q.Limit - len(p.Rows)
 	rows, err := t.rows(ctx, fmt.Sprintf(`WHERE %s AND %s%s ORDER BY id %s LIMIT %d`, from, until, where, order, left), args)
 	if err != nil {
