@@ -1,7 +1,9 @@
 package nebis
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"sync"
 	"time"
 )
@@ -18,6 +20,7 @@ type flights struct {
 
 // A flight is one key under way. baton and done are made by the first waiter.
 type flight struct {
+	began   time.Time // when its leader began
 	waiting int
 	baton   chan struct{} // one token: who takes it leads on
 	done    chan struct{} // closed when there is a row for everyone
@@ -40,6 +43,7 @@ func (fs *flights) join(ctx context.Context, k flightKey, most int, wait time.Du
 	case <-f.baton:
 		fs.mu.Lock()
 		f.waiting--
+		f.began = time.Now()
 		fs.mu.Unlock()
 		return f, nil, nil
 	case <-timer.C:
@@ -59,7 +63,7 @@ func (fs *flights) enter(k flightKey, most int) (f *flight, leads bool, err erro
 		if fs.m == nil {
 			fs.m = map[flightKey]*flight{}
 		}
-		f = new(flight)
+		f = &flight{began: time.Now()}
 		fs.m[k] = f
 		return f, true, nil
 	}
@@ -105,4 +109,27 @@ func (fs *flights) leave(k flightKey, f *flight, r *row) {
 	default:
 		f.baton <- struct{}{}
 	}
+}
+
+// Running is an operation under way.
+type Running struct {
+	Scope   string
+	For     time.Duration // since its call began, by the process's own clock
+	Waiting int           // how many duplicates wait for it in this process
+}
+
+// Running returns what Do is doing for this Store in this process, and has been for
+// longer than over: the oldest first. Other processes' is not in it. On SQLite,
+// whose transactions nobody sees from outside, it is what tells that one is stuck.
+func (s *Store) Running(over time.Duration) []Running {
+	s.fs.mu.Lock()
+	defer s.fs.mu.Unlock()
+	var all []Running
+	for k, f := range s.fs.m {
+		if age := time.Since(f.began); age > over {
+			all = append(all, Running{k.scope, age, f.waiting})
+		}
+	}
+	slices.SortFunc(all, func(a, b Running) int { return cmp.Compare(b.For, a.For) })
+	return all
 }

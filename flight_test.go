@@ -117,3 +117,36 @@ func TestKeysDoNotWaitForEachOther(t *testing.T) {
 		t.Errorf("%d flights left", len(fs.m))
 	}
 }
+
+func TestRunningNamesWhatIsUnderWayTheOldestFirst(t *testing.T) {
+	s := new(Store)
+	if got := s.Running(0); got != nil {
+		t.Errorf("%v", got)
+	}
+	old, young := flightKey{"pay", "o", "k"}, flightKey{"order", "o", "k"}
+	f := lead(t, &s.fs, old)
+	f.began = f.began.Add(-2 * time.Hour)
+	lead(t, &s.fs, young).began = time.Now().Add(-time.Minute)
+	if got := s.Running(time.Second); len(got) != 2 || got[0].Scope != "pay" || got[0].For < 2*time.Hour || got[1].Scope != "order" {
+		t.Errorf("%v", got)
+	}
+	if got := s.Running(time.Hour); len(got) != 1 || got[0].Scope != "pay" {
+		t.Errorf("%v", got)
+	}
+	// Who goes on after a failed leader has only begun.
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		if _, _, err := s.fs.join(context.Background(), old, 10, forever); err != nil {
+			t.Error(err)
+		}
+	}()
+	for waiters(&s.fs, old) == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	s.fs.leave(old, f, nil)
+	<-ended
+	if got := s.Running(time.Hour); len(got) != 0 {
+		t.Errorf("%v", got)
+	}
+}

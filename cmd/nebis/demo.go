@@ -72,6 +72,7 @@ func demo(ctx context.Context, e env, addr, dbURL string) error {
 	if err != nil {
 		return err
 	}
+	defer counting(ctx, s.Counts(), log)()
 	log.Info("the shop is open", "data", target.String(), "tables", "nebis_demo_…")
 	fmt.Fprintf(e.stdout, "listening on http://%s\n", reachable(ln.Addr()))
 	if err := shop.Serve(ctx, ln, s.Handler(), log); err != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/nebis-dev/nebis/cmd/internal/dburl"
 	"github.com/nebis-dev/nebis/cmd/internal/gateway"
 	"github.com/nebis-dev/nebis/cmd/internal/report"
+	"github.com/nebis-dev/nebis/hourly"
 )
 
 // gatewayFlags is the command line of the gateway.
@@ -131,11 +132,12 @@ func (f *gatewayFlags) serve(ctx context.Context, e env, c gateway.Config) error
 		return err
 	}
 	if len(c.Routes) > 0 && !f.observe {
-		db, err := keeper(ctx, c, &o)
+		db, counts, err := keeper(ctx, c, &o)
 		if err != nil {
 			return err
 		}
 		defer db.Close()
+		defer counting(ctx, counts, log)()
 	}
 	g, err := gateway.New(c, o)
 	if err != nil {
@@ -164,25 +166,29 @@ func (f *gatewayFlags) serve(ctx context.Context, e env, c gateway.Config) error
 const gatewayStart = 30 * time.Second
 
 // keeper opens the database that holds the keys, and gives the routes their guard.
-func keeper(ctx context.Context, c gateway.Config, o *gateway.Options) (*sql.DB, error) {
+func keeper(ctx context.Context, c gateway.Config, o *gateway.Options) (*sql.DB, *hourly.Counter, error) {
 	target, err := dburl.Parse(c.DB)
 	if err != nil {
-		return nil, usagef("db: %w", err)
+		return nil, nil, usagef("db: %w", err)
 	}
 	db, err := target.Open()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	store, err := nebis.New(db, target.Dialect, nil)
+	counts, err := hourly.New(db, target.Dialect, nil)
+	if err != nil {
+		return nil, nil, errors.Join(err, db.Close())
+	}
+	store, err := nebis.New(db, target.Dialect, &nebis.Options{Observe: counts.Observe})
 	if err == nil {
 		err = prepare(ctx, store, o.Log)
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("database %s: %w", target, err), db.Close())
+		return nil, nil, errors.Join(fmt.Errorf("database %s: %w", target, err), db.Close())
 	}
 	o.Guard = gateway.Guard(store, c, o.Secret, o.Log)
 	o.Ready = db.PingContext
-	return db, nil
+	return db, counts, nil
 }
 
 // prepare makes the table, or what is missing of it, and tells what would break the

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"strings"
@@ -12,12 +11,12 @@ import (
 
 	"github.com/nebis-dev/nebis"
 	"github.com/nebis-dev/nebis/cmd/internal/audit"
-	"github.com/nebis-dev/nebis/cmd/internal/dburl"
 )
 
 // keyFlags name one key on the command line of show, resolve and release.
 type keyFlags struct {
-	db, table, scope, owner string
+	placeFlags
+	scope, owner string
 }
 
 // within bounds what a command does to one key: a person waits for it.
@@ -25,8 +24,7 @@ const within = time.Minute
 
 func (f *keyFlags) flags(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.db, "db", "", "database, also from NEBIS_DB:\n"+dburl.Forms)
-	flags.StringVar(&f.table, "table", "idempotency", "the key table; a schema may stand before a dot")
+	f.placeFlags.flags(cmd)
 	flags.StringVar(&f.scope, "scope", "", "the key's scope, such as order")
 	flags.StringVar(&f.owner, "owner", "", "the key's owner, as the program gives it; without it, or *, nobody in particular")
 	cmd.Args = oneKey
@@ -44,44 +42,25 @@ func oneKey(cmd *cobra.Command, args []string) error {
 
 // A subject is the key that a command is about, in an open database.
 type subject struct {
-	db                *sql.DB
-	target            dburl.Target
-	store             *nebis.Store
+	*place
 	log               audit.Log
 	scope, owner, key string
 }
 
 // open checks the command line and opens the database; the caller closes it.
 func (f *keyFlags) open(cmd *cobra.Command, e env, key string) (*subject, error) {
-	url := f.db
-	if !cmd.Flags().Changed("db") {
-		url = e.getenv("NEBIS_DB")
-	}
 	owner := f.owner
 	if !cmd.Flags().Changed("owner") || owner == "*" {
 		owner = nebis.Anyone
 	}
-	switch {
-	case url == "":
-		return nil, usagef("--db or NEBIS_DB names the database: %s", dburl.Forms)
-	case f.scope == "":
+	if f.scope == "" {
 		return nil, usagef("--scope names the business that the key is of, such as order")
 	}
-	target, err := dburl.Parse(url)
-	if err != nil {
-		return nil, usagef("--db: %w", err)
-	}
-	target = target.Existing()
-	db, err := target.Open()
+	p, err := f.placeFlags.open(cmd, e, nebis.Options{})
 	if err != nil {
 		return nil, err
 	}
-	store, err := nebis.New(db, target.Dialect, &nebis.Options{Table: f.table})
-	if err != nil {
-		db.Close()
-		return nil, usagef("--table: %w", err)
-	}
-	return &subject{db, target, store, audit.New(target.Dialect, f.table), f.scope, owner, key}, nil
+	return &subject{p, audit.New(p.target.Dialect, p.table), f.scope, owner, key}, nil
 }
 
 // look finds the key; nil: it is not there.

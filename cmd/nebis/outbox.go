@@ -57,19 +57,7 @@ type tray struct {
 
 // open checks the command line and opens the database; the caller closes it.
 func (f *outboxFlags) open(cmd *cobra.Command, e env) (*tray, error) {
-	url := f.db
-	if !cmd.Flags().Changed("db") {
-		url = e.getenv("NEBIS_DB")
-	}
-	if url == "" {
-		return nil, usagef("--db or NEBIS_DB names the database: %s", dburl.Forms)
-	}
-	target, err := dburl.Parse(url)
-	if err != nil {
-		return nil, usagef("--db: %w", err)
-	}
-	target = target.Existing()
-	db, err := target.Open()
+	db, target, err := openDB(cmd, e, f.db)
 	if err != nil {
 		return nil, err
 	}

@@ -25,14 +25,19 @@ type env struct {
 // commands has one entry for each command; each has a file of its own.
 var commands = []func(env) *cobra.Command{
 	newCallback,
+	newCheck,
 	newDemo,
 	newFind,
 	newGateway,
+	newList,
+	newMigrate,
 	newOutbox,
 	newRelease,
 	newResolve,
 	newScan,
+	newSchema,
 	newShow,
+	newStats,
 	newVersion,
 }
 
@@ -71,7 +76,6 @@ times, takes effect once, and every sender gets the first answer.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetOut(e.stdout)
 	root.SetErr(e.stderr)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })

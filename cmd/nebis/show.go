@@ -74,6 +74,7 @@ func (f *showFlags) run(ctx context.Context, e env, s *subject) error {
 
 // shownKey is the JSON of show.
 type shownKey struct {
+	Table      string          `json:"table"`
 	Scope      string          `json:"scope"`
 	Owner      string          `json:"owner"`
 	Key        string          `json:"key"`
@@ -91,7 +92,7 @@ type shownKey struct {
 
 func (f *showFlags) printJSON(w io.Writer, s *subject, entry *nebis.Entry, past []audit.Record) error {
 	v := shownKey{
-		Scope: s.scope, Owner: s.column(), Key: s.key, State: entry.State, Attempts: entry.Attempts, Error: entry.Error,
+		Table: s.table, Scope: s.scope, Owner: s.column(), Key: s.key, State: entry.State, Attempts: entry.Attempts, Error: entry.Error,
 		CreatedAt: entry.CreatedAt, UpdatedAt: entry.UpdatedAt, LeaseUntil: entry.LeaseUntil, ExpiresAt: entry.ExpiresAt,
 		Answer: summary(entry.Response), Decisions: append([]audit.Record{}, past...),
 	}
@@ -109,6 +110,7 @@ func (f *showFlags) printText(w io.Writer, s *subject, entry *nebis.Entry, past 
 			fmt.Fprintf(table, "%s\t%s\n", name, text)
 		}
 	}
+	line("table", s.table)
 	line("state", string(entry.State)+meaning[entry.State])
 	line("why", report.CleanLong(entry.Error))
 	line("attempts", fmt.Sprint(entry.Attempts))

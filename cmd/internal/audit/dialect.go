@@ -3,43 +3,18 @@ package audit
 import (
 	"context"
 	"database/sql"
-	"fmt"
 
 	"github.com/nebis-dev/nebis"
+	"github.com/nebis-dev/nebis/cmd/internal/keytable"
 )
 
 func (l Log) quoted() string {
-	q := `"`
-	if l.d == nebis.MySQL {
-		q = "`"
-	}
-	if l.schema == "" {
-		return q + l.table + q
-	}
-	return q + l.schema + q + "." + q + l.table + q
+	return keytable.Quoted(l.d, l.String())
 }
 
 // there asks whether the table is there.
 func (l Log) there(ctx context.Context, db *sql.DB) (bool, error) {
-	var n int
-	var err error
-	switch l.d {
-	case nebis.MySQL:
-		err = db.QueryRowContext(ctx, `SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = COALESCE(NULLIF(?, ''), DATABASE()) AND table_name = ?`,
-			l.schema, l.table).Scan(&n)
-	case nebis.Postgres:
-		err = db.QueryRowContext(ctx, `SELECT CASE WHEN to_regclass($1) IS NULL THEN 0 ELSE 1 END`, l.quoted()).Scan(&n)
-	default:
-		master := "sqlite_master"
-		if l.schema != "" {
-			master = `"` + l.schema + `".` + master
-		}
-		err = db.QueryRowContext(ctx, `SELECT COUNT(*) FROM `+master+` WHERE type = 'table' AND name = ? COLLATE NOCASE`, l.table).Scan(&n)
-	}
-	if err != nil {
-		return false, fmt.Errorf("look for %s: %w", l, err)
-	}
-	return n > 0, nil
+	return keytable.There(ctx, db, l.d, l.String())
 }
 
 // ddl makes the table. What a person writes may have any characters; keys and

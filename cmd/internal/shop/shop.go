@@ -17,6 +17,7 @@ import (
 	"github.com/alexedwards/scs/v2"
 
 	"github.com/nebis-dev/nebis"
+	"github.com/nebis-dev/nebis/hourly"
 	"github.com/nebis-dev/nebis/nebishttp"
 	"github.com/nebis-dev/nebis/nebisjs"
 )
@@ -27,13 +28,14 @@ const keyTable = "nebis_demo_idempotency"
 
 // Shop is the demo on one database.
 type Shop struct {
-	db    *sql.DB
-	sql   dialect
-	store *nebis.Store
-	guard *nebishttp.Middleware
-	pages map[string]*template.Template
-	tally tally
-	log   *slog.Logger
+	db     *sql.DB
+	sql    dialect
+	store  *nebis.Store
+	counts *hourly.Counter
+	guard  *nebishttp.Middleware
+	pages  map[string]*template.Template
+	tally  tally
+	log    *slog.Logger
 
 	sessions     *scs.SessionManager
 	likes, views *once
@@ -46,7 +48,11 @@ func New(db *sql.DB, d nebis.Dialect, log *slog.Logger) (*Shop, error) {
 	if err != nil {
 		return nil, err
 	}
-	store, err := nebis.New(db, d, &nebis.Options{Table: keyTable})
+	counts, err := hourly.New(db, d, &hourly.Options{Table: keyTable})
+	if err != nil {
+		return nil, err
+	}
+	store, err := nebis.New(db, d, &nebis.Options{Table: keyTable, Observe: counts.Observe})
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +60,7 @@ func New(db *sql.DB, d nebis.Dialect, log *slog.Logger) (*Shop, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Shop{db: db, sql: own, store: store, pages: pages, log: log,
+	s := &Shop{db: db, sql: own, store: store, counts: counts, pages: pages, log: log,
 		sessions: newSessions(), likes: newOnce(24 * time.Hour), views: newOnce(30 * time.Minute), lost: newOnce(time.Hour)}
 	s.guard = nebishttp.New(store, ownerOf, &nebishttp.Options{Error: s.failed, Problem: s.answer, Logger: log})
 	return s, nil
@@ -78,6 +84,9 @@ func (s *Shop) Migrate(ctx context.Context) error {
 	}
 	return nil
 }
+
+// Counts are those of its operations, for its Run to write.
+func (s *Shop) Counts() *hourly.Counter { return s.counts }
 
 // Handler is the shop's web site and API.
 func (s *Shop) Handler() http.Handler {

@@ -19,6 +19,9 @@ func Everywhere(t *testing.T, test func(t *testing.T, dbURL string)) {
 	}
 }
 
+// On is the URL of a fresh database of one configuration of dbtest's.
+func On(t *testing.T, name string) string { return fresh(t, dbtest.Lookup(name)) }
+
 // SQLite is the URL of a new file.
 func SQLite(t *testing.T) string {
 	return "sqlite:" + filepath.Join(t.TempDir(), "test.db")

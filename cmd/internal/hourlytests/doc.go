@@ -1,0 +1,2 @@
+// Package hourlytests tests the hourly counts on real databases.
+package hourlytests

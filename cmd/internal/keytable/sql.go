@@ -1,0 +1,110 @@
+package keytable
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nebis-dev/nebis"
+)
+
+// now is the database's clock.
+func (t *Table) now() string {
+	switch t.d {
+	case nebis.MySQL:
+		return `UTC_TIMESTAMP(6)`
+	case nebis.Postgres:
+		return `clock_timestamp()`
+	}
+	return `strftime('%Y-%m-%d %H:%M:%f', 'now')`
+}
+
+// ago is the database's clock some time before.
+func (t *Table) ago(d time.Duration) string {
+	switch t.d {
+	case nebis.MySQL:
+		return fmt.Sprintf(`UTC_TIMESTAMP(6) - INTERVAL %d MICROSECOND`, d.Microseconds())
+	case nebis.Postgres:
+		return fmt.Sprintf(`clock_timestamp() - %d * interval '1 microsecond'`, d.Microseconds())
+	}
+	return fmt.Sprintf(`strftime('%%Y-%%m-%%d %%H:%%M:%%f', 'now', '%+.3f seconds')`, -d.Seconds())
+}
+
+// at is a moment as the table writes it.
+func (t *Table) at(m time.Time) string {
+	text := m.UTC().Format("2006-01-02 15:04:05.000000")
+	switch t.d {
+	case nebis.MySQL:
+		return `'` + text + `'`
+	case nebis.Postgres:
+		return `TIMESTAMPTZ '` + text + `+00'`
+	}
+	return `'` + text[:len(text)-3] + `'`
+}
+
+// micros is a column in microseconds since 1970, which every driver reads the
+// same; NULL where the table has no such column.
+func (t *Table) micros(column string) string {
+	switch {
+	case !t.has[column]:
+		return `NULL`
+	case t.d == nebis.MySQL:
+		return `TIMESTAMPDIFF(MICROSECOND, '1970-01-01', ` + column + `)`
+	case t.d == nebis.Postgres:
+		return `(EXTRACT(EPOCH FROM ` + column + `) * 1000000)::bigint`
+	}
+	return `CAST(ROUND((julianday(` + column + `) - 2440587.5) * 86400000) * 1000 AS INTEGER)`
+}
+
+// column is a column, or what stands for it where the table has none.
+func (t *Table) column(name, without string) string {
+	if !t.has[name] {
+		return without
+	}
+	return name
+}
+
+func (t *Table) status() string {
+	if t.d == nebis.Postgres { // an enum may lack a word, and does not compare with it
+		return `status::text`
+	}
+	return `status`
+}
+
+// token is NULL in the rows of old code.
+func (t *Table) token() string { return t.column("token", "NULL") }
+
+func (t *Table) expired() string {
+	if !t.has["expires_at"] {
+		return `1 = 0`
+	}
+	return `expires_at <= ` + t.now() + ` AND (` + t.status() + ` = 'done' OR ` + t.token() + ` IS NULL)`
+}
+
+// state is the row's state in the words of nebis.State.
+func (t *Table) state() string {
+	runs := t.token() + ` IS NULL`
+	if t.has["lease_until"] {
+		runs += ` OR lease_until > ` + t.now()
+	}
+	return `CASE WHEN ` + t.status() + ` = 'failed' THEN 'free' WHEN ` + t.expired() + ` THEN 'expired' WHEN ` +
+		t.status() + ` = 'done' THEN 'done' WHEN ` + runs + ` THEN 'in progress' ELSE 'unknown' END`
+}
+
+// bind writes the placeholders as the database wants them.
+func (t *Table) bind(query string) string {
+	if t.d != nebis.Postgres {
+		return query
+	}
+	var b strings.Builder
+	for i, part := range strings.Split(query, "?") {
+		if i > 0 {
+			b.WriteString("$" + strconv.Itoa(i))
+		}
+		b.WriteString(part)
+	}
+	return b.String()
+}
+
+func (t *Table) quoted() string { return Quoted(t.d, t.name) }
