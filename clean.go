@@ -98,11 +98,12 @@ type batch struct {
 	limit int
 	older time.Duration
 	floor string
-	token string        // of the turn that it is part of; empty: of none
-	lease time.Duration // of the turn
+	held  map[int64]bool // rows that were found held; left alone
+	token string         // of the turn that it is part of; empty: of none
+	lease time.Duration  // of the turn
 
-	picked        int // rows that had expired
-	rows, answers int // what it did: rows removed, answers taken out of rows that stay
+	picked        []int64 // rows that had expired
+	rows, answers int     // what it did: rows removed, answers taken out of rows that stay
 }
 
 // do removes what has expired, in tx.
@@ -119,9 +120,10 @@ func (b *batch) do(ctx context.Context, tx *sql.Tx, e *engine) error {
 		}
 	}
 	old := b.older.Microseconds()
-	drop, fade, err := b.read(ctx, tx, e.clean.pick, old, old, b.floor, b.limit)
-	if err == nil && e.clean.lock != "" && b.picked > 0 {
-		drop, fade, err = b.locked(ctx, tx, e, append(drop, fade...))
+	drop, fade, err := b.read(ctx, tx, e.clean.pick, old, old, b.floor, b.limit+len(b.held))
+	b.picked = append(append(b.picked, drop...), fade...)
+	if err == nil && e.clean.lock != "" && len(b.picked) > 0 {
+		drop, fade, err = b.locked(ctx, tx, e)
 	}
 	if err != nil {
 		return err
@@ -135,12 +137,12 @@ func (b *batch) do(ctx context.Context, tx *sql.Tx, e *engine) error {
 
 // locked locks the rows that were picked, and leaves out those that somebody
 // holds or has changed since.
-func (b *batch) locked(ctx context.Context, tx *sql.Tx, e *engine, ids []int64) (drop, fade []int64, err error) {
-	picked, floor := b.picked, b.floor
-	stmt, _ := e.clean.of(e.clean.lock, ids)
+func (b *batch) locked(ctx context.Context, tx *sql.Tx, e *engine) (drop, fade []int64, err error) {
+	floor := b.floor
+	stmt, _ := e.clean.of(e.clean.lock, b.picked)
 	old := b.older.Microseconds()
 	drop, fade, err = b.read(ctx, tx, stmt, old, old)
-	b.picked, b.floor = picked, floor
+	b.floor = floor // these came in another order
 	return drop, fade, err
 }
 
@@ -151,16 +153,17 @@ func (b *batch) read(ctx context.Context, tx *sql.Tx, stmt string, args ...any) 
 		return nil, nil, err
 	}
 	defer rows.Close()
-	b.picked = 0
 	for rows.Next() {
 		var id int64
 		var seen int
 		if err := rows.Scan(&id, &seen, &b.floor); err != nil {
 			return nil, nil, err
 		}
-		if b.picked++; seen != 0 {
+		switch {
+		case b.held[id]:
+		case seen != 0:
 			fade = append(fade, id)
-		} else {
+		default:
 			drop = append(drop, id)
 		}
 	}
@@ -255,9 +258,9 @@ func (s *Store) Purge(ctx context.Context, limit int) (int, error) {
 	if _, err := s.stamp(ctx, limit); err != nil {
 		return 0, fmt.Errorf("nebis: purge: %w", err)
 	}
-	// On InnoDB a claim beside it may make this the victim of a deadlock.
+	held := map[int64]bool{}
 	for n := 1; ; n++ {
-		b := batch{limit: limit}
+		b := batch{limit: limit, held: held}
 		err := s.short(ctx, func(tx *sql.Tx, e *engine) error {
 			b.floor = e.clean.nothing
 			return b.do(ctx, tx, e)
@@ -265,11 +268,24 @@ func (s *Store) Purge(ctx context.Context, limit int) (int, error) {
 		switch {
 		case err == nil:
 			return b.rows + b.answers, nil
-		case n == purgeTries || ctx.Err() != nil:
+		case n == batchTries || ctx.Err() != nil:
 			return 0, fmt.Errorf("nebis: purge: %w", err)
 		}
+		limit = b.less(err)
 		pause(ctx, 0)
 	}
 }
 
-const purgeTries = 5
+// batchTries is how many batches may fail one after the other. On InnoDB a claim
+// beside one may make it the victim of a deadlock.
+const batchTries = 10
+
+// less is the size of the batch that follows one which failed. MySQL before 8.0.1
+// cannot leave out what is held: it fails, again and again, until the one row that
+// it waits for is known.
+func (b *batch) less(err error) int {
+	if b.limit == 1 && len(b.picked) == 1 && conflict(err) {
+		b.held[b.picked[0]] = true
+	}
+	return max(1, b.limit/4)
+}

@@ -49,10 +49,10 @@ type Swept struct {
 //
 // When ctx ends, it stops after the batch that runs, and returns how far it came
 // and the context's error. A batch that fails (a statement time-out, a deadlock) is
-// tried again with half of its rows, some times; then its error is returned, and
+// tried again with fewer rows, some times; then its error is returned, and
 // what was done before stays done.
 func (s *Store) Sweep(ctx context.Context, o *SweepOptions) (Swept, error) {
-	w := &sweep{s: s, token: rand.Text()}
+	w := &sweep{s: s, token: rand.Text(), held: map[int64]bool{}}
 	if o != nil {
 		w.o = *o
 	}
@@ -77,6 +77,7 @@ type sweep struct {
 	o     SweepOptions
 	token string // of its turn
 	floor string
+	held  map[int64]bool
 	done  Swept
 }
 
@@ -145,10 +146,6 @@ func (w *sweep) stampAll(ctx context.Context) error {
 	}
 }
 
-// sweepTries is how many batches may fail one after the other, each half as large
-// as the one before.
-const sweepTries = 8
-
 // batches removes batch after batch, until there is nothing left to remove.
 func (w *sweep) batches(ctx context.Context) error {
 	for size, failed := w.o.Batch, 0; ; {
@@ -159,15 +156,15 @@ func (w *sweep) batches(ctx context.Context) error {
 		case errors.Is(err, ErrSweeping):
 			return err
 		case err != nil:
-			if failed++; failed == sweepTries {
+			if failed++; failed == batchTries {
 				return err
 			}
-			size = max(1, size/2)
+			size = b.less(err)
 		case b.rows+b.answers == 0:
 			return nil
 		default:
 			failed = 0
-			size = w.sized(size, b.picked, took)
+			size = w.sized(size, len(b.picked), took)
 		}
 		if err := w.rest(ctx, max(w.o.Pause, took)); err != nil {
 			return err
@@ -176,7 +173,7 @@ func (w *sweep) batches(ctx context.Context) error {
 }
 
 func (w *sweep) batch(ctx context.Context, size int) (*batch, error) {
-	b := &batch{limit: size, older: w.o.OlderThan, floor: w.floor, token: w.token, lease: w.lease()}
+	b := &batch{limit: size, older: w.o.OlderThan, floor: w.floor, held: w.held, token: w.token, lease: w.lease()}
 	err := w.aside(ctx, func(ctx context.Context, tx *sql.Tx, e *engine) error { return b.do(ctx, tx, e) })
 	if err != nil {
 		return b, err
