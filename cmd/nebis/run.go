@@ -25,6 +25,7 @@ type env struct {
 // commands has one entry for each command; each has a file of its own.
 var commands = []func(env) *cobra.Command{
 	newCallback,
+	newClean,
 	newDemo,
 	newFind,
 	newGateway,
