@@ -62,7 +62,7 @@ FROM ` + c.table + ` WHERE `
 		take: `INSERT INTO ` + c.table + ` (idem_key, scope, owner, status, token, lease_until, created_at, updated_at)
 VALUES ('sweep', 'nebis.sweep', '*', 'done', ?, ` + c.later + `, ` + c.now + `, ` + c.now + `) ` + c.upsert,
 		whose:   `SELECT COALESCE(token, '') FROM ` + c.table + ` WHERE` + sweepKey,
-		hold:    turn + `lease_until = ` + c.later + ` WHERE` + sweepKey + ` AND token = ?`,
+		hold:    turn + `expires_at = NULL, lease_until = ` + c.later + ` WHERE` + sweepKey + ` AND token = ?`,
 		leave:   `UPDATE ` + c.table + ` SET lease_until = NULL, updated_at = ` + c.now + `, response = ? WHERE` + sweepKey + ` AND token = ?`,
 		quit:    turn + `lease_until = NULL WHERE` + sweepKey + ` AND token = ?`,
 		nothing: c.nothing,
