@@ -287,5 +287,5 @@ func (b *batch) less(err error) int {
 	if b.limit == 1 && len(b.picked) == 1 && conflict(err) {
 		b.held[b.picked[0]] = true
 	}
-	return max(1, b.limit/4)
+	return max(1, b.limit/16)
 }

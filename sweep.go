@@ -159,7 +159,7 @@ func (w *sweep) batches(ctx context.Context) error {
 			if failed++; failed == batchTries {
 				return err
 			}
-			size = b.less(err)
+			size, took = b.less(err), 0
 		case b.rows+b.answers == 0:
 			return nil
 		default:

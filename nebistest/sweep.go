@@ -157,7 +157,7 @@ func testSweepHeld(w *world) {
 	w.expired(17)
 	_, _, err = nebis.Do(w.Context(), w.stores[0], op, func(ctx context.Context, tx *sql.Tx) (Order, error) {
 		// MySQL before 8.0.1 has to find out, which leaves one row for each call.
-		if n, err := w.stores[1].Purge(ctx, 100); err != nil || n == 0 {
+		if n, err := w.stores[1].Purge(ctx, 16); err != nil || n == 0 {
 			w.Errorf("Purge removed %d, error %v", n, err)
 		}
 		return w.place(ctx, tx, "tea")
