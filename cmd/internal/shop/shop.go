@@ -79,6 +79,9 @@ func (s *Shop) Migrate(ctx context.Context) error {
 	return nil
 }
 
+// Store has the shop's keys.
+func (s *Shop) Store() *nebis.Store { return s.store }
+
 // Handler is the shop's web site and API.
 func (s *Shop) Handler() http.Handler {
 	mux := http.NewServeMux()
