@@ -66,6 +66,7 @@ upstream: http://127.0.0.1:8081
 db: sqlite:nebis-gateway.db
 trusted_proxies: [127.0.0.1/32, 10.0.0.0/8, "::1/128"]
 owner: visitor
+clean: 1h30m
 forms: ["GET /checkout*"]
 routes:
   - match: POST /checkout
@@ -143,7 +144,7 @@ func TestDefaults(t *testing.T) {
 func TestAMistakeInTheFileIsToldWithItsLineAndField(t *testing.T) {
 	const head = "upstream: http://127.0.0.1:8081\nroutes:\n- match: POST /checkout\n"
 	for _, c := range []struct{ text, says string }{
-		{"adr: x", `nebis.yaml:1: adr: unknown field "adr"; there are addr, db, `},
+		{"adr: x", `nebis.yaml:1: adr: unknown field "adr"; there are addr, clean, db, `},
 		{"addr: a:1\naddr: b:1", "nebis.yaml:2: addr: the field is there twice"},
 		{"addr:\n", "nebis.yaml:1: addr: a value is missing"},
 		{"addr: [a]\n", "nebis.yaml:1: addr: a value is missing"},
