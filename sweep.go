@@ -193,9 +193,9 @@ func (w *sweep) batch(ctx context.Context, size int) (*batch, error) {
 // How long a batch should take: claims of the rows in it, and on SQLite all
 // claims, wait for its end.
 const (
-	sweepAim      = 20 * time.Millisecond
-	sweepAimAlone = 5 * time.Millisecond // where it keeps every writer waiting
-	sweepLeast    = 20                   // rows
+	sweepAim      = 100 * time.Millisecond
+	sweepAimAlone = 10 * time.Millisecond // where it keeps every writer waiting
+	sweepLeast    = 100                   // rows: with fewer, a slow disk would make it endless
 )
 
 // sized is the size of the next batch, after one of so many rows.
