@@ -78,6 +78,9 @@ func (f *gatewayFlags) run(cmd *cobra.Command, e env) error {
 	case f.print:
 		return c.Print(e.stdout)
 	case f.check:
+		for _, w := range c.Warnings() {
+			fmt.Fprintln(e.stderr, "warning:", w)
+		}
 		fmt.Fprintln(e.stdout, "the configuration is right")
 		return nil
 	case len(c.Routes) == 0 && len(c.Forms) == 0 && !f.observe:
@@ -155,8 +158,10 @@ func (f *gatewayFlags) serve(ctx context.Context, e env, c gateway.Config) error
 	if err != nil {
 		return err
 	}
-	if len(c.Routes) == 0 && len(c.Forms) > 0 && !f.observe {
-		log.Warn("forms get a key, but no route is protected: only the script in the page holds a second click back")
+	if !f.observe {
+		for _, w := range c.Warnings() {
+			log.Warn(w)
+		}
 	}
 	log.Info("the gateway is open", "site", c.Upstream, "routes", len(c.Routes), "forms", len(c.Forms), "observing", f.observe)
 	fmt.Fprintf(e.stdout, "listening on http://%s\n", reachable(ln.Addr()))

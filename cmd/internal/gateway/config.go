@@ -3,12 +3,10 @@ package gateway
 import (
 	"errors"
 	"fmt"
-	"net"
 	"net/netip"
 	"net/url"
+	"slices"
 	"time"
-
-	"github.com/nebis-dev/nebis/cmd/internal/dburl"
 )
 
 // Config is what a gateway does, as its file says it.
@@ -77,7 +75,7 @@ type Route struct {
 func NewRoute(match Pattern) Route {
 	return Route{
 		Match:           match,
-		Key:             []KeySource{{sourceForm, []string{keyField}}, {sourceHeader, []string{"Idempotency-Key"}}},
+		Key:             defaultKey(),
 		Success:         Success{Status: []StatusRange{{200, 399}}},
 		OnUpstreamError: Unknown,
 		OnStoreError:    Closed,
@@ -138,11 +136,9 @@ func (c *Config) Settle() error {
 			all = append(all, fmt.Errorf("%s: %w", field, err))
 		}
 	}
-	add("addr", checkAddr(c.Addr))
-	_, err := c.UpstreamURL()
-	add("upstream", err)
-	_, err = dburl.Parse(c.DB)
-	add("db", err)
+	if c.Upstream == "" {
+		add("upstream", errors.New("name the site behind the gateway, such as http://127.0.0.1:8081"))
+	}
 	for i := range c.Routes {
 		add(fmt.Sprintf("routes[%d]", i), c.Routes[i].settle())
 		for j := range i {
@@ -154,28 +150,40 @@ func (c *Config) Settle() error {
 	return errors.Join(all...)
 }
 
-func checkAddr(addr string) error {
-	if _, _, err := net.SplitHostPort(addr); err != nil {
-		return fmt.Errorf("%q is not HOST:PORT", addr)
-	}
-	return nil
-}
-
 // UpstreamURL is the site's address.
 func (c *Config) UpstreamURL() (*url.URL, error) {
-	if c.Upstream == "" {
-		return nil, errors.New("name the site behind the gateway, such as http://127.0.0.1:8081")
+	site, err := parseUpstream(c.Upstream)
+	if err != nil {
+		return nil, fmt.Errorf("upstream: %w", err)
 	}
-	u, err := url.Parse(c.Upstream)
-	switch {
-	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
-		return nil, errors.New("it is not like http://127.0.0.1:8081")
-	case u.User != nil:
-		return nil, errors.New("it has a user name, which would be sent to nobody")
-	case u.Path != "" && u.Path != "/" || u.RawQuery != "" || u.Fragment != "":
-		return nil, errors.New("give scheme, host and port only: paths go to the site as they came")
+	return url.Parse(site)
+}
+
+// Warnings tells what is allowed, and yet is most likely not what was meant.
+func (c *Config) Warnings() []string {
+	var all []string
+	if len(c.Routes) == 0 && len(c.Forms) > 0 {
+		all = append(all, "forms get a key, but no route is protected: only the script in the page holds a second click back")
 	}
-	return &url.URL{Scheme: u.Scheme, Host: u.Host}, nil
+	for i := range c.Routes {
+		if r := &c.Routes[i]; len(c.Forms) == 0 && r.needsField() {
+			all = append(all, fmt.Sprintf("%s: no page is named under forms (--forms), so nothing puts a key into its form; "+
+				"writes without a key are not held back, unless the site's own page has the field %s, or the sender the header Idempotency-Key",
+				r.Match, keyField))
+		}
+	}
+	return all
+}
+
+// needsField reports whether only the default places of a key are looked at, on a
+// route that a browser's form may lead to.
+func (r *Route) needsField() bool {
+	return (r.Kind == ByRequest || r.Kind == Form) && !r.Required && slices.EqualFunc(r.Key, defaultKey(),
+		func(a, b KeySource) bool { return a.String() == b.String() })
+}
+
+func defaultKey() []KeySource {
+	return []KeySource{{sourceForm, []string{keyField}}, {sourceHeader, []string{"Idempotency-Key"}}}
 }
 
 // Protect puts the patterns in place of the routes; a route of the same pattern

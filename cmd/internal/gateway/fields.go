@@ -10,9 +10,9 @@ import (
 // fields are those of the file, each with what reads it.
 func (c *Config) fields(f *file) map[string]reader {
 	return map[string]reader{
-		"addr":            one(f, &c.Addr, text),
-		"upstream":        one(f, &c.Upstream, text),
-		"db":              one(f, &c.DB, text),
+		"addr":            one(f, &c.Addr, parseAddr),
+		"upstream":        one(f, &c.Upstream, parseUpstream),
+		"db":              one(f, &c.DB, parseDB),
 		"trusted_proxies": many(f, &c.TrustedProxies, parsePrefix),
 		"owner":           one(f, &c.Owner, parseOwner),
 		"clean":           one(f, &c.Clean, parseClean),

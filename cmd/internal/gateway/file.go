@@ -142,8 +142,6 @@ func value[T any](f *file, n *yaml.Node, field string, parse func(string) (T, er
 	return v, true
 }
 
-func text(s string) (string, error) { return s, nil }
-
 func parseBool(s string) (bool, error) {
 	if s != "true" && s != "false" {
 		return false, fmt.Errorf("%q is not true or false", s)

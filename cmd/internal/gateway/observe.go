@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"hash"
 	"hash/maphash"
@@ -54,6 +55,10 @@ type sent struct {
 	gone    bool
 	took    time.Duration
 	program bool
+
+	form bool   // its body is that of a form
+	page string // where the form was, as a pattern; "" where the browser does not say
+	key  bool   // it came with a key
 }
 
 // wrap lets everything through, and looks on.
@@ -63,7 +68,7 @@ func (o *Observer) wrap(g *Gateway, next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		s := &sent{at: o.now(), program: isProgram(r.UserAgent())}
+		s := o.sent(r)
 		body := &hashed{ReadCloser: r.Body, sum: sha256.New(), end: o.note(g, r, s)}
 		defer o.ended(s, w, r)
 		defer body.done()
@@ -75,13 +80,24 @@ func (o *Observer) wrap(g *Gateway, next http.Handler) http.Handler {
 	})
 }
 
+// sent is what the head of a write tells.
+func (o *Observer) sent(r *http.Request) *sent {
+	return &sent{
+		at: o.now(), program: isProgram(r.UserAgent()), form: isForm(r.Header.Get("Content-Type")),
+		page: pageBefore(r), key: r.Header.Get("Idempotency-Key") != "",
+	}
+}
+
 // note returns what records the write, once the digest of its body is known.
-func (o *Observer) note(g *Gateway, r *http.Request, s *sent) func(digest []byte) {
+func (o *Observer) note(g *Gateway, r *http.Request, s *sent) func(digest []byte, key bool) {
 	name := r.Method + " " + foldPath(r.URL) + foldQuery(r.URL.RawQuery)
 	who := strings.Join([]string{
 		g.client(r), r.UserAgent(), r.Header.Get("Authorization"), r.Method, r.URL.RequestURI(),
 	}, "\x00")
-	return func(digest []byte) { o.add(name, maphash.String(o.seed, who+"\x00"+string(digest)), s) }
+	return func(digest []byte, key bool) {
+		s.key = s.key || key
+		o.add(name, maphash.String(o.seed, who+"\x00"+string(digest)), s)
+	}
 }
 
 // add looks whether the write was there before.
@@ -147,22 +163,37 @@ func (o *Observer) form(page, why string) {
 	o.pages[page][why]++
 }
 
-// hashed takes the digest of a body on its way.
+// hashed takes the digest of a body on its way, and looks whether the name of the
+// key's field is in it.
 type hashed struct {
 	io.ReadCloser
 	sum  hash.Hash
+	tail []byte // of what was read, in which the name may have begun
+	key  bool
 	once sync.Once
-	end  func(digest []byte)
+	end  func(digest []byte, key bool)
 }
 
 func (h *hashed) Read(p []byte) (int, error) {
 	n, err := h.ReadCloser.Read(p)
 	_, _ = h.sum.Write(p[:n])
+	h.look(p[:n])
 	if err == io.EOF {
 		h.done()
 	}
 	return n, err
 }
 
+func (h *hashed) look(p []byte) {
+	const before = len(keyField) - 1
+	if h.key {
+		return
+	}
+	h.key = bytes.Contains(p, []byte(keyField)) ||
+		bytes.Contains(append(h.tail, p[:min(len(p), before)]...), []byte(keyField))
+	h.tail = append(h.tail, p[max(0, len(p)-before):]...)
+	h.tail = h.tail[max(0, len(h.tail)-before):]
+}
+
 // done tells the digest once: at the end of the body, or when nobody reads on.
-func (h *hashed) done() { h.once.Do(func() { h.end(h.sum.Sum(nil)) }) }
+func (h *hashed) done() { h.once.Do(func() { h.end(h.sum.Sum(nil), h.key) }) }

@@ -22,7 +22,15 @@ type observed struct {
 	shortest time.Duration
 	longest  time.Duration
 	causes   map[scan.Cause]int
+
+	// Of the repeats: those that came without a key, the pages of those that were
+	// forms, how many of these did not say their page, and all else.
+	keyless, pageless, others int
+	pages                     map[string]int
 }
+
+// observePages is how many pages of a route's forms are told apart.
+const observePages = 20
 
 func (r *observed) repeat(first, second *sent) {
 	gap := second.at.Sub(first.at)
@@ -33,6 +41,26 @@ func (r *observed) repeat(first, second *sent) {
 	r.repeated++
 	r.gaps.Add(gap)
 	r.causes[causeOf(first, gap)]++
+	r.origin(second)
+}
+
+// origin notes where a repeat without a key came from.
+func (r *observed) origin(s *sent) {
+	if s.key {
+		return
+	}
+	r.keyless++
+	switch {
+	case !s.form:
+		r.others++
+	case s.page == "" || r.pages[s.page] == 0 && len(r.pages) == observePages:
+		r.pageless++
+	default:
+		if r.pages == nil {
+			r.pages = map[string]int{}
+		}
+		r.pages[s.page]++
+	}
 }
 
 // slow is what clients and proxies wait for an answer, at the least; twice is how
@@ -44,18 +72,16 @@ const (
 
 // causeOf judges by how the first one ended, if it has, and by the gap.
 func causeOf(first *sent, gap time.Duration) scan.Cause {
-	running := first.status == 0
+	unanswered := first.status == 0 && gap >= slow
 	switch {
 	case !first.program && gap <= twice:
 		return scan.DoubleClick
-	case first.gone || first.took >= slow || first.status >= 500 || first.status == 408 || first.status == 429 || running:
+	case first.gone || first.took >= slow || first.status >= 500 || first.status == 408 || first.status == 429 || unanswered:
 		return scan.Retry
 	case first.program && report.Due(gap):
 		return scan.Callback
-	case first.program && gap <= time.Second:
-		return scan.Resent
 	case first.program:
-		return scan.Retry
+		return scan.Resent
 	}
 	return scan.ByHand
 }
@@ -203,11 +229,12 @@ func routesSection(l report.Lang, routes []*observed) report.Section {
 func protectSection(l report.Lang, routes []*observed) report.Section {
 	s := report.Section{
 		Title: l.Of("What would have stopped them", "加上这些参数就能挡住"),
-		Note:  l.Of("For the command line of the gateway, one line a route.", "网关的命令行参数，每个接口一行，可以直接复制。"),
+		Note: l.Of("For the command line of the gateway, one line a route. A write is known by its key: --forms has the gateway put one into the page's form.",
+			"网关的命令行参数，每个接口一行，可以直接复制。重复是靠键认出来的：--forms 让网关在页面的表单里放上键。"),
 	}
 	for _, r := range routes {
 		if r.repeated > 0 && r.name != "…" {
-			s.Lines = append(s.Lines, "--protect "+shellQuote(r.name))
+			s.Lines = append(s.Lines, r.proposal(l)...)
 		}
 	}
 	return s

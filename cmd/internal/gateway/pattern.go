@@ -51,11 +51,11 @@ func parsePattern(s string) (Pattern, error) {
 	p := Pattern{}
 	target := s
 	if method, rest, ok := strings.Cut(s, " "); ok {
-		if !isMethod(method) {
-			return p, fmt.Errorf("%q is no method: write POST, PUT, PATCH, DELETE or GET in capitals, and one blank before the path", method)
+		if !slices.Contains(methods, method) {
+			return p, fmt.Errorf("%q is none of the methods %s, in capitals and with one blank before the path", method, strings.Join(methods, ", "))
 		}
 		p.Method, target = method, strings.TrimLeft(rest, " ")
-	} else if isMethod(s) {
+	} else if slices.Contains(methods, s) {
 		return p, errNoPath
 	}
 	if err := checkTarget(target); err != nil {
@@ -91,9 +91,10 @@ func checkTarget(target string) error {
 	return nil
 }
 
-func isMethod(s string) bool {
-	return s != "" && !strings.ContainsFunc(s, func(r rune) bool { return r < 'A' || r > 'Z' })
-}
+// methods are those that a pattern may have. HEAD and OPTIONS change nothing and
+// have no page; a method that is not here is more likely a slip (POTS) than one that
+// a site knows.
+var methods = []string{"GET", "POST", "PUT", "PATCH", "DELETE", "MKCOL", "COPY", "MOVE", "PROPPATCH", "LOCK", "UNLOCK"}
 
 func parseQuery(s string) ([]param, error) {
 	var params []param

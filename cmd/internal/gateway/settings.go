@@ -32,12 +32,11 @@ func (c *Config) apply(o Override) (err error) {
 	last := o.Values[len(o.Values)-1]
 	switch o.Field {
 	case "addr":
-		c.Addr = last
-		return checkAddr(last)
+		c.Addr, err = parseAddr(last)
 	case "upstream":
-		c.Upstream = last
+		c.Upstream, err = parseUpstream(last)
 	case "db":
-		c.DB = last
+		c.DB, err = parseDB(last)
 	case "owner":
 		c.Owner, err = parseOwner(last)
 	case "trusted_proxies":

@@ -4,11 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"net"
 	"net/netip"
 	"net/url"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/nebis-dev/nebis/cmd/internal/dburl"
 )
 
 const day = 24 * time.Hour
@@ -237,4 +240,31 @@ func parseWait(s string) (time.Duration, error) {
 		return -1, nil
 	}
 	return parseDuration(s)
+}
+
+func parseAddr(s string) (string, error) {
+	if _, _, err := net.SplitHostPort(s); err != nil {
+		return "", fmt.Errorf("%q is not HOST:PORT, such as 127.0.0.1:8080", s)
+	}
+	return s, nil
+}
+
+// parseDB reads a database's address. A mistake in one is told without its password.
+func parseDB(s string) (string, error) {
+	_, err := dburl.Parse(s)
+	return s, err
+}
+
+// parseUpstream reads the site's address: scheme, host and port.
+func parseUpstream(s string) (string, error) {
+	u, err := url.Parse(s)
+	switch {
+	case err == nil && u.User != nil:
+		return "", errors.New("it has a user name, which would be sent to nobody")
+	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
+		return "", fmt.Errorf("%q is not like http://127.0.0.1:8081", s)
+	case u.Path != "" && u.Path != "/" || u.RawQuery != "" || u.Fragment != "":
+		return "", fmt.Errorf("%q: give scheme, host and port only: paths go to the site as they came", s)
+	}
+	return u.Scheme + "://" + u.Host, nil
 }

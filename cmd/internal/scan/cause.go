@@ -39,10 +39,8 @@ func causeOf(first, second *write, gap time.Duration) Cause {
 		return Resent
 	case (first.program || isCallback(first.route.Path)) && report.Due(gap):
 		return Callback
-	case first.program && gap <= time.Second:
-		return Resent
 	case first.program:
-		return Retry
+		return Resent
 	case gap <= clickTwice:
 		return DoubleClick
 	}

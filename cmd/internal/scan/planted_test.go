@@ -162,7 +162,7 @@ func TestTheCauseIsJudgedByTheFirstOne(t *testing.T) {
 		{"a quick one, and an error of the client", post(0, status(422)), post(1), scan.DoubleClick},
 		{"no answer at all", post(0, status(444)), post(1), scan.Resent},
 		{"a program at once", post(0, with("okhttp/4.12")), post(0, with("okhttp/4.12")), scan.Resent},
-		{"a program later", post(0, with("okhttp/4.12")), post(4, with("okhttp/4.12")), scan.Retry},
+		{"a program later", post(0, with("okhttp/4.12")), post(4, with("okhttp/4.12")), scan.Resent},
 		{"a provider after 15 s", post(0, to("/pay/notify"), with("Mozilla/4.0")), post(15, to("/pay/notify"), with("Mozilla/4.0")), scan.Callback},
 		{"a provider after 4 min", post(0, with("Java/1.8")), post(240, with("Java/1.8")), scan.Callback},
 		{"back and again", post(0), post(40), scan.ByHand},
