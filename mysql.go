@@ -56,8 +56,10 @@ VALUES (?, ?, ?, ?, ?, 'processing', UTC_TIMESTAMP(6), UTC_TIMESTAMP(6), UTC_TIM
   CASE WHEN status = 'done' AND token IS NOT NULL AND updated_at > UTC_TIMESTAMP(6) - INTERVAL 10 SECOND THEN 1 ELSE 0 END
 FROM ` + t + ` WHERE idem_key = ? AND scope = ? AND (owner = ? OR token IS NULL) ORDER BY token IS NULL LIMIT 1`,
 		// Only what changes is written: a column that means nothing on a row that is done, or, where it
-		// says how long the key is remembered, hardly anything.
-		harden: `UPDATE ` + t + ` SET lease_until = CASE WHEN lease_until IS NULL THEN UTC_TIMESTAMP(6) WHEN lease_until > UTC_TIMESTAMP(6) THEN lease_until + INTERVAL 1 MICROSECOND END, updated_at = updated_at WHERE id = ? AND token = ? AND status = 'done'`,
+		// says how long the key is remembered, hardly anything. UTC_TIMESTAMP is the statement's
+		// beginning: to one that began before this, the time of this would lie ahead, and the key be
+		// remembered.
+		harden: `UPDATE ` + t + ` SET lease_until = CASE WHEN lease_until IS NULL THEN created_at WHEN lease_until > UTC_TIMESTAMP(6) THEN lease_until + INTERVAL 1 MICROSECOND END, updated_at = updated_at WHERE id = ? AND token = ? AND status = 'done'`,
 		save:   save,
 		saveTx: save,
 		grant:  `UPDATE ` + t + ` SET lease_until = ` + later + mine,

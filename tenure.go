@@ -88,9 +88,9 @@ func (t *tenure) end(status string, raw []byte, text string) (*row, error) {
 	if status == "done" && len(raw) <= c.op.MaxResponse {
 		r.response = sql.NullString{String: string(raw), Valid: true}
 	}
-	var seen int64
+	seen := sql.NullInt64{Valid: true}
 	if status == "done" {
-		seen = c.op.seen().Int64
+		seen = c.op.seen()
 	}
 	ctx := context.WithoutCancel(t.ctx)
 	n, err := c.update(ctx, e.lease.end, seen, status, e.answer(r.response), e.answer(errorText(text)), c.op.Key, c.op.Scope, c.op.Owner, c.token)

@@ -6,10 +6,14 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"net/http/cookiejar"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 )
@@ -42,6 +46,8 @@ func TestMistakesInTheGatewaysConfiguration(t *testing.T) {
 		{[]string{"gateway", "--config", bad}, 2, "", `nebis.yaml:4: routes[0].kepe: unknown field "kepe"`},
 		{[]string{"gateway", "--config", bad, "--check-config"}, 2, "", "unknown field"},
 		{[]string{"gateway", "--config", good, "--check-config"}, 0, "is right", ""},
+		{[]string{"gateway", "--upstream", "http://127.0.0.1:1", "--protect", "POST /x", "--check-config"}, 0, "is right", "warning: POST /x: no page is named under forms"},
+		{[]string{"gateway", "--upstream", "http://127.0.0.1:1", "--protect", "POTS /x", "--check-config"}, 2, "", `--protect: "POTS /x": "POTS" is none of`},
 		{[]string{"gateway", "--config", good, "--print-config", "--addr", "127.0.0.1:9"}, 0, "addr: 127.0.0.1:9\nupstream: http://127.0.0.1:1\n", ""},
 		{[]string{"gateway", "--upstream", "http://127.0.0.1:1", "--forms", "GET /x", "--db", "postgres://ann:s3cret@127.0.0.1:1/x"}, 1, "", "NEBIS_SECRET"},
 	} {
@@ -101,6 +107,84 @@ func TestTheGatewayObservesUntilItIsStopped(t *testing.T) {
 	told, _ := io.ReadAll(stdout)
 	if code := <-ended; code != 0 || !strings.Contains(string(told), "--protect 'POST /checkout'") || !strings.Contains(string(told), "重复") {
 		t.Errorf("exit %d\n%s\n%s", code, told, &stderr)
+	}
+}
+
+// formSite has a form that somebody wrote without a thought of repeats.
+type formSite struct{ orders atomic.Int64 }
+
+func (s *formSite) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method == http.MethodPost {
+		s.orders.Add(1)
+		http.Redirect(w, r, "/done", http.StatusSeeOther)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	_, _ = io.WriteString(w, `<!doctype html><form method=post action=/order.php?do=buy><input name=item value=tea></form>`)
+}
+
+// doubleClick sends the form of a page twice, as a browser would: with its cookies,
+// its fields and the page it came from.
+func doubleClick(t *testing.T, base, page string) {
+	t.Helper()
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := &http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	res, err := client.Get(base + page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	html, _ := io.ReadAll(res.Body)
+	res.Body.Close()
+	fields := url.Values{"item": {"tea"}}
+	if m := regexp.MustCompile(`name="idempotency_key" value="([^"]+)"`).FindSubmatch(html); m != nil {
+		fields.Set("idempotency_key", string(m[1]))
+	}
+	for range 2 {
+		req, err := http.NewRequest(http.MethodPost, base+"/order.php?do=buy", strings.NewReader(fields.Encode()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header = http.Header{"User-Agent": {"Mozilla/5.0"}, "Accept": {"text/html"}, "Referer": {base + page},
+			"Content-Type": {"application/x-www-form-urlencoded"}}
+		res, err := client.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+	}
+}
+
+// What observing proposes, taken as it stands, stops what was observed.
+func TestTheProposalOfObservingStopsWhatWasObserved(t *testing.T) {
+	s := &formSite{}
+	site := httptest.NewServer(s)
+	defer site.Close()
+	args := []string{"gateway", "--addr", "127.0.0.1:0", "--upstream", site.URL, "--db", "sqlite:" + filepath.Join(t.TempDir(), "keys.db")}
+	p := startWith(t, nil, append(args, "--observe")...)
+	p.listening()
+	doubleClick(t, p.base, "/cart.php?step=pay&id=7")
+	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	told, _ := io.ReadAll(p.stdout)
+	if err := p.cmd.Wait(); err != nil || s.orders.Load() != 2 {
+		t.Fatalf("%v, %d orders\n%s", err, s.orders.Load(), told)
+	}
+	proposal := regexp.MustCompile(`(?m)^ *(--protect .*)$`).FindSubmatch(told)
+	if proposal == nil {
+		t.Fatalf("nothing is proposed:\n%s", told)
+	}
+	for _, part := range regexp.MustCompile(`(--\w+) '([^']*)'`).FindAllStringSubmatch(string(proposal[1]), -1) {
+		args = append(args, part[1], part[2])
+	}
+	p = startWith(t, []string{"NEBIS_SECRET=0123456789abcdef"}, args...)
+	p.listening()
+	doubleClick(t, p.base, "/cart.php?step=pay&id=8")
+	if got := s.orders.Load() - 2; got != 1 {
+		t.Errorf("%d orders with %q", got, args)
 	}
 }
 

@@ -11,6 +11,8 @@ import (
 
 	"github.com/nebis-dev/nebis"
 	"github.com/nebis-dev/nebis/cmd/internal/audit"
+	"github.com/nebis-dev/nebis/cmd/internal/keytable"
+	"github.com/nebis-dev/nebis/cmd/internal/report"
 )
 
 // keyFlags name one key on the command line of show, resolve and release.
@@ -96,9 +98,40 @@ func (s *subject) String() string {
 	return fmt.Sprintf("key %q in scope %q of owner %q", s.key, s.scope, s.owner)
 }
 
-// missing is the error that there is no such key.
-func (s *subject) missing() error {
+// missing is the error that there is no such key. It names whose the key is, where
+// it is somebody else's: a slip in scope or owner is the usual reason.
+func (s *subject) missing(ctx context.Context) error {
+	if others := s.holders(ctx); others != "" {
+		return fmt.Errorf("there is no %s in %s.\nBut the key is there %s", s, s.target, others)
+	}
 	return fmt.Errorf(`there is no %s in %s.
 It was never used, or is purged, or its first run has not committed yet. Scope, owner
 and key are compared letter by letter; --table names another table`, s, s.target)
+}
+
+// holdersShown is how many of them a message names.
+const holdersShown = 5
+
+func (s *subject) holders(ctx context.Context) string {
+	t, err := keytable.Look(ctx, s.db, s.target.Dialect, s.table)
+	if err != nil {
+		return "" // the message without it is true as well
+	}
+	all, err := t.Holders(ctx, s.key, holdersShown+1)
+	if err != nil {
+		return ""
+	}
+	var names []string
+	for _, h := range all[:min(len(all), holdersShown)] {
+		names = append(names, fmt.Sprintf("with --scope %s --owner %s", shellWord(h.Scope), shellWord(h.Owner)))
+	}
+	if len(all) > holdersShown {
+		names = append(names, "and more")
+	}
+	return strings.Join(names, ",\n")
+}
+
+// shellWord makes one argument of a shell.
+func shellWord(s string) string {
+	return "'" + strings.ReplaceAll(report.CleanLong(s), "'", `'\''`) + "'"
 }

@@ -134,7 +134,7 @@ func decide(cmd *cobra.Command, e env, f *keyFlags, key string, d decision) erro
 	case err != nil:
 		return err
 	case entry == nil:
-		return s.missing()
+		return s.missing(ctx)
 	}
 	if err := s.log.Prepare(ctx, s.db); err != nil {
 		return s.failed(err)
@@ -155,7 +155,7 @@ func (d decision) run(ctx context.Context, e env, s *subject) (*nebis.Entry, err
 	defer tx.Rollback()
 	before, err := d.do(ctx, tx, s)
 	if err != nil {
-		return nil, d.refused(s, before, err)
+		return nil, d.refused(ctx, s, before, err)
 	}
 	err = s.log.Add(ctx, tx, audit.Record{
 		By: who(e), Action: d.action, Scope: s.scope, Owner: s.column(), Key: s.key,
@@ -171,10 +171,10 @@ func (d decision) run(ctx context.Context, e env, s *subject) (*nebis.Entry, err
 }
 
 // refused says why a key was left as it is, and what to do.
-func (d decision) refused(s *subject, before *nebis.Entry, err error) error {
+func (d decision) refused(ctx context.Context, s *subject, before *nebis.Entry, err error) error {
 	switch {
 	case before == nil && errors.Is(err, nebis.ErrState):
-		return s.missing()
+		return s.missing(ctx)
 	case errors.Is(err, nebis.ErrInProgress) && before != nil && before.State == nebis.StateInProgress:
 		return fmt.Errorf("%s is in progress%s; wait for its end, then look with nebis show", s, leaseEnd(before))
 	case errors.Is(err, nebis.ErrInProgress):

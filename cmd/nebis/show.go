@@ -62,9 +62,9 @@ func (f *showFlags) run(ctx context.Context, e env, s *subject) error {
 	case err != nil:
 		return s.failed(err)
 	case entry == nil && len(past) > 0:
-		return fmt.Errorf("%w; %s has %d lines of it", s.missing(), s.log, len(past))
+		return fmt.Errorf("%w; %s has %d lines of it", s.missing(ctx), s.log, len(past))
 	case entry == nil:
-		return s.missing()
+		return s.missing(ctx)
 	}
 	if f.json {
 		return f.printJSON(e.stdout, s, entry, past)

@@ -144,6 +144,14 @@ func TestDefaults(t *testing.T) {
 func TestAMistakeInTheFileIsToldWithItsLineAndField(t *testing.T) {
 	const head = "upstream: http://127.0.0.1:8081\nroutes:\n- match: POST /checkout\n"
 	for _, c := range []struct{ text, says string }{
+		{"upstream: 127.0.0.1:8081", `nebis.yaml:1: upstream: "127.0.0.1:8081" is not like http://`},
+		{"addr: a:1\nupstream: ftp://x", `nebis.yaml:2: upstream: "ftp://x" is not like http://`},
+		{"upstream: http://ann:s3cret@x", "nebis.yaml:1: upstream: it has a user name"},
+		{"upstream: http://x/shop", `nebis.yaml:1: upstream: "http://x/shop": give scheme, host and port only`},
+		{"addr: '8080'", `nebis.yaml:1: addr: "8080" is not HOST:PORT`},
+		{"db: oracle:x", "nebis.yaml:1: db: unknown kind of database"},
+		{"routes:\n- match: POTS /order.php", `nebis.yaml:2: routes[0].match: "POTS /order.php": "POTS" is none of the methods`},
+		{"forms: [HEAD /x]", `nebis.yaml:1: forms[0]: "HEAD /x": "HEAD" is none of the methods`},
 		{"adr: x", `nebis.yaml:1: adr: unknown field "adr"; there are addr, clean, db, `},
 		{"addr: a:1\naddr: b:1", "nebis.yaml:2: addr: the field is there twice"},
 		{"addr:\n", "nebis.yaml:1: addr: a value is missing"},
@@ -191,7 +199,7 @@ func TestAMistakeInTheFileIsToldWithItsLineAndField(t *testing.T) {
 		{"routes:\n- match: POST /" + strings.Repeat("long", 20), "nebis.yaml:2: routes[0]: scope: the path cannot be one"},
 	} {
 		_, err := ReadFile(strings.NewReader(c.text), "nebis.yaml")
-		if err == nil || !strings.Contains(err.Error(), c.says) {
+		if err == nil || !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), "s3cret") {
 			t.Errorf("%q:\n%v\nwanted %q", c.text, err, c.says)
 		}
 	}
@@ -209,18 +217,30 @@ func TestAllMistakesAreToldAtOnce(t *testing.T) {
 func TestWhatDoesNotGoTogetherIsFound(t *testing.T) {
 	for _, c := range []struct{ text, says string }{
 		{"", "upstream: name the site"},
-		{"upstream: 127.0.0.1:8081", "upstream: it is not like"},
-		{"upstream: ftp://x", "upstream: it is not like"},
-		{"upstream: http://ann:s3cret@x", "user name"},
-		{"upstream: http://x/shop", "scheme, host and port only"},
-		{"upstream: http://x\naddr: '8080'", `addr: "8080" is not HOST:PORT`},
-		{"upstream: http://x\ndb: oracle:x", "db: unknown kind of database"},
 		{"upstream: http://x\nroutes:\n- match: POST /a?x=1&y=2\n- match: POST  /a?y=2&x=1", "routes[1].match"},
 	} {
 		conf := read(t, c.text)
 		err := conf.Settle()
 		if err == nil || !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), "s3cret") {
 			t.Errorf("%q: %v, wanted %q", c.text, err, c.says)
+		}
+	}
+}
+
+func TestWhatIsMostLikelyNotMeantIsWarnedOf(t *testing.T) {
+	const route = "upstream: http://x\nroutes:\n- match: POST /checkout\n"
+	for _, c := range []struct{ text, says string }{
+		{route, "POST /checkout: no page is named under forms"},
+		{route + "  kind: form\n", "POST /checkout: no page"},
+		{route + "forms: GET /checkout", ""},
+		{route + "  kind: api\n", ""},
+		{route + "  required: true\n", ""},
+		{route + "  key: form:order_no\n", ""},
+		{"upstream: http://x\nforms: GET /checkout", "no route is protected"},
+	} {
+		conf := read(t, c.text)
+		if got := strings.Join(conf.Warnings(), "\n"); !strings.Contains(got, c.says) || c.says == "" && got != "" {
+			t.Errorf("%q: %q, wanted %q", c.text, got, c.says)
 		}
 	}
 }

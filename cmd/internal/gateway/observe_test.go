@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"io"
 	"net/http"
 	"strconv"
@@ -89,12 +90,58 @@ func TestWhyAWriteCameTwice(t *testing.T) {
 		{sent{status: 200, took: 20 * time.Second}, 21 * time.Second, scan.Retry},
 		{sent{status: 499, gone: true}, 20 * time.Second, scan.Retry},
 		{sent{}, 20 * time.Second, scan.Retry},
+		{sent{}, 5 * time.Second, scan.ByHand}, // it runs, and has not failed
+		{sent{program: true}, 5 * time.Second, scan.Resent},
 		{sent{status: 200, program: true}, 100 * time.Millisecond, scan.Resent},
 		{sent{status: 200, program: true}, 15 * time.Second, scan.Callback},
-		{sent{status: 200, program: true}, 5 * time.Second, scan.Retry},
+		{sent{status: 200, program: true}, 5 * time.Second, scan.Resent},
 	} {
 		if got := causeOf(&c.first, c.gap); got != c.want {
 			t.Errorf("%+v after %s: %s, wanted %s", c.first, c.gap, got, c.want)
+		}
+	}
+}
+
+// What is proposed names the pages of the forms, because a write without a key is
+// held back by nothing, and says where that is not known.
+func TestAProposalSaysWhereTheKeyComesFrom(t *testing.T) {
+	o := NewObserver()
+	r := front(t, http.HandlerFunc(echo), "", Options{Observe: o})
+	const form = "Content-Type: application/x-www-form-urlencoded"
+	for range 2 {
+		r.send("POST", "/a", "x=1", browser, form, "Referer: "+r.url+"/cart.php?step=pay&id=7")
+		r.send("POST", "/b", "x=1", browser, form)
+		r.send("POST", "/c", `{"x":1}`, browser, "Content-Type: application/json")
+		r.send("POST", "/d", "x=1&idempotency_key=k", browser, form, "Referer: "+r.url+"/d")
+		r.send("POST", "/e", `{"x":1}`, browser, "Idempotency-Key: k")
+		r.send("POST", "/f", "x=1", browser, form, "Referer: https://other.example/f")
+	}
+	text := textOf(t, o)
+	for _, want := range []string{
+		"--protect 'POST /a' --forms 'GET /cart.php?step=pay'\n", "the browser did not say its page: add --forms",
+		"1 came without a key, and not from a form", "--protect 'POST /d'\n", "--protect 'POST /e'\n", "--protect 'POST /f'\n",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is missing in\n%s", want, text)
+		}
+	}
+	if n := strings.Count(text, "# "); n != 3 {
+		t.Errorf("%d remarks in\n%s", n, text)
+	}
+}
+
+// The name of the key's field may come in pieces.
+func TestAKeyIsSeenInABodyThatComesInPieces(t *testing.T) {
+	for size := 1; size < 40; size++ {
+		for _, c := range []struct {
+			body string
+			want bool
+		}{{"item=tea&idempotency_key=k&qty=1", true}, {"idempotency_key=k", true}, {"item=idempotency_ke&y=1", false}} {
+			var got bool
+			h := &hashed{ReadCloser: io.NopCloser(strings.NewReader(c.body)), sum: sha256.New(), end: func(_ []byte, key bool) { got = key }}
+			if _, err := io.CopyBuffer(struct{ io.Writer }{io.Discard}, h, make([]byte, size)); err != nil || got != c.want {
+				t.Errorf("%s in pieces of %d: %t, %v", c.body, size, got, err)
+			}
 		}
 	}
 }
