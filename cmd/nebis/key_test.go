@@ -156,6 +156,8 @@ func TestExitCodesOfShowResolveAndRelease(t *testing.T) {
 		{[]string{"show", "--scope", "order", "--owner", "*", "done"}, 0, "201 to /orders/1"},
 		{[]string{"show", "--scope", "order", "--full", "done"}, 0, "s3cret body"},
 		{[]string{"show", "--scope", "order", "anns"}, 1, `no key "anns"`},
+		{[]string{"show", "--scope", "pay", "anns"}, 1, "the key is there with --scope 'order' --owner 'ann'"},
+		{[]string{"release", "--scope", "order", "--owner", "bob", "anns", "--reason", "r"}, 1, "--scope 'order' --owner 'ann'"},
 		{[]string{"show", "--scope", "order", "--owner", "ann", "anns"}, 0, "done"},
 		{[]string{"show", "--scope", "order", "--table", "keys", "anns"}, 1, "keys"},
 		{[]string{"show", "--scope", "order", "--table", "no such", "anns"}, 2, "--table"},
