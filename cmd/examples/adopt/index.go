@@ -70,10 +70,17 @@ func index(mux *http.ServeMux, db *sql.DB) error {
 
 // addIndexes makes them, unless an earlier start has.
 func addIndexes(db *sql.DB) error {
-	var there int
-	err := db.QueryRow(`SELECT COUNT(*) FROM pragma_table_info('orders') WHERE name = 'form_key'`).Scan(&there)
-	if err == nil && there == 0 {
-		_, err = db.Exec(`BEGIN;` + indexes + `COMMIT;`)
+	tx, err := db.Begin()
+	if err != nil {
+		return err
 	}
-	return err
+	defer tx.Rollback()
+	var there int
+	if err := tx.QueryRow(`SELECT COUNT(*) FROM pragma_table_info('orders') WHERE name = 'form_key'`).Scan(&there); err != nil || there == 1 {
+		return err
+	}
+	if _, err := tx.Exec(indexes); err != nil {
+		return err
+	}
+	return tx.Commit()
 }

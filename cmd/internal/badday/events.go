@@ -17,11 +17,11 @@ type Event struct {
 // Events are what happens, but for what is meant to be there twice.
 func Events() []Event { return events[1:] }
 
-// Meant is the name of two orders that a customer wants.
-const Meant = "wanted-twice"
+// Wanted is what a customer wants twice, and gets twice.
+func Wanted() Event { return events[0] }
 
 var events = []Event{
-	order(Meant, meant),
+	order("wanted-twice", wanted),
 	order("double-click", doubleClick),
 	order("lost-answer", lostAnswer),
 	order("reload", reload),
@@ -51,8 +51,8 @@ func (v *visitor) first(e Event) (page, error) {
 	return v.open(e)
 }
 
-// meant: ordered, and ordered again from a form that was opened afterwards.
-func meant(v *visitor, e Event) error {
+// wanted: ordered, and ordered again from a form that was opened afterwards.
+func wanted(v *visitor, e Event) error {
 	for range 2 {
 		p, err := v.first(e)
 		if err == nil {
