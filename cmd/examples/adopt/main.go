@@ -29,6 +29,7 @@ func main() {
 		if err := badday.Send(context.Background(), *day); err != nil {
 			log.Fatal(err)
 		}
+		log.Print("the day is over; now let nebis find count")
 		return
 	}
 	if *step < 0 || *step >= len(steps) {

@@ -13,8 +13,11 @@ import (
 	"github.com/nebis-dev/nebis/cmd/internal/badday"
 )
 
-// Pages are those that must have the programs and the numbers.
+// pages are those that must have the programs and the numbers.
 var pages = []string{"adopt.md", "adopt.zh-CN.md"}
+
+// Gateway is the step of the gateway in front of a shop that is as it was.
+const Gateway = 4
 
 // Tool builds the command nebis and returns its path.
 func Tool(t *testing.T) string {
@@ -57,19 +60,19 @@ func Compare(t *testing.T, tool, url string, step int) {
 	}
 }
 
-// numbers are the rows of a page's table that end with four numbers, one for each step.
-func numbers(t *testing.T, page string) (rows [][4]int) {
+// numbers are the rows of a page's table that end with a number for each step and for the gateway.
+func numbers(t *testing.T, page string) (rows [][5]int) {
 	t.Helper()
 	for line := range strings.Lines(doc(t, page)) {
 		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
-		if row, ok := four(cells[max(0, len(cells)-4):]); ok {
+		if row, ok := five(cells[max(0, len(cells)-5):]); ok {
 			rows = append(rows, row)
 		}
 	}
 	return rows
 }
 
-func four(cells []string) (row [4]int, ok bool) {
+func five(cells []string) (row [5]int, ok bool) {
 	for i, cell := range cells {
 		n, err := strconv.Atoi(strings.Trim(cell, " *"))
 		if err != nil {
@@ -77,7 +80,7 @@ func four(cells []string) (row [4]int, ok bool) {
 		}
 		row[i] = n
 	}
-	return row, len(cells) == 4
+	return row, len(cells) == 5
 }
 
 // DocsQuote fails the test unless all code of this language in both pages stands in
