@@ -22,14 +22,14 @@ type folder struct {
 	who  *account
 }
 
-func newFolder(k Kind) (*folder, error) {
+func newFolder(product string) (*folder, error) {
 	who, err := unprivileged()
 	if err != nil {
 		return nil, err
 	}
 	root := tempRoot(who)
 	sweep(root)
-	path, err := os.MkdirTemp(root, folderPrefix+strings.ToLower(k.String())+"-")
+	path, err := os.MkdirTemp(root, folderPrefix+strings.ToLower(product)+"-")
 	if err != nil {
 		return nil, err
 	}

@@ -71,7 +71,7 @@ func Launch(ctx context.Context, k Kind, opts *Options) (*Server, error) {
 	if s.opts.StartWithin <= 0 {
 		s.opts.StartWithin = 2 * time.Minute
 	}
-	if s.folder, err = newFolder(k); err != nil {
+	if s.folder, err = newFolder(k.String()); err != nil {
 		return nil, err
 	}
 	if err := s.first(ctx); err != nil {
