@@ -26,7 +26,6 @@ type env struct {
 var commands = []func(env) *cobra.Command{
 	newCallback,
 	newCheck,
-	newClean,
 	newDemo,
 	newFind,
 	newGateway,
