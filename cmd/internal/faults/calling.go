@@ -54,6 +54,12 @@ func calling() []fault {
 			edits:   []edit{{"outbox/tenure.go", "if left <= 0 {", "if left <= 0 && false {"}, {"outbox/tenure.go", "err := context.Cause(ctx)\n\tif err == nil {", "var err error\n\tif err == nil {"}},
 			foundBy: []probe{{pkg: "outbox", run: "^TestNothingBeginsWhenTheClaimTookLongerThanTheLease$"}},
 		},
+	}
+}
+
+// The outbox: names, the end of Run, and the table.
+func minding() []fault {
+	return []fault{
 		{
 			name:    "outbox: names that nobody here makes are claimed",
 			edits:   []edit{{"outbox/statements.go", "AND name IN ({list})`", "AND (name IN ({list}) OR 1 = 1)`"}},

@@ -39,6 +39,12 @@ func ending() []fault {
 			edits:   []edit{{"outbox/call.go", "if most >= c.MaxBackoff/2 {", "if most >= 1<<60 {"}},
 			foundBy: []probe{{pkg: "outbox", run: "^TestThePauseDoublesUpToItsBound$"}},
 		},
+	}
+}
+
+// The outbox: what is saved, and what a person may do.
+func saving() []fault {
+	return []fault{
 		{
 			name:    "outbox: an end is saved without the token",
 			edits:   []edit{{"outbox/statements.go", "result = ` + d.text + held", "result = ` + d.text + ` WHERE id = ? AND COALESCE(?, '') <> '-'`"}},

@@ -15,7 +15,7 @@ import (
 // harshTests are what a hard day brings.
 var harshTests = []callTest{
 	{"a result and an error that panic themselves", outbox.Options{}, testTheyPanic},
-	{"a result that the database refuses", outbox.Options{}, testRefusedResult},
+	{"a result that the database refuses", outbox.Options{Lease: 10 * time.Second}, testRefusedResult},
 	{"a function that does not heed its context", outbox.Options{Lease: time.Second, Poll: 50 * time.Millisecond}, testHeedless},
 	{"a worker that vanished before the last try: taken over with the same key", outbox.Options{}, testTakenOver},
 	{"a worker that vanished during the last compensation: dead", outbox.Options{}, testVanishedCompensating},
