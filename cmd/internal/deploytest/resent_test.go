@@ -123,14 +123,27 @@ func (a again) run(t *testing.T) {
 	for name, want := range map[string]arrival{"new": a.new, "used": a.used} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			d := newDeaf(t)
-			proxy := a.open(t, d)
-			answer := answered(t, proxy, a.write, name == "used")
-			if got := (arrival{d.writes.Load(), answer}); got != want {
+			got, reused := a.once(t, name == "used")
+			// A proxy may answer before it has put its own connection to the site
+			// back: then the write has gone over a new one.
+			for try := 1; got != want && name == "used" && !reused && try < 10; try++ {
+				got, reused = a.once(t, true)
+			}
+			if got != want {
 				t.Errorf("it arrives %d times and is answered %s; want %d, %s", got.times, got.answer, want.times, want.answer)
 			}
 		})
 	}
+}
+
+// once sends the write once, and tells whether the proxy sent it over a connection
+// that it had used before.
+func (a again) once(t *testing.T, used bool) (got arrival, reused bool) {
+	t.Helper()
+	d := newDeaf(t)
+	proxy := a.open(t, d)
+	answer := answered(t, proxy, a.write, used)
+	return arrival{d.writes.Load(), answer}, d.reused.Load() > 0
 }
 
 func runAll(t *testing.T, all map[string]again) {
