@@ -47,13 +47,31 @@ func failuresOf(s *nebis.Store) failures {
 }
 
 // Migrate makes the table of failures beside the store's, where it is missing: its
-// name is that of the store's with "_failures". Without it callbacks work, and
-// failures are only logged.
+// name is that of the store's with "_failures". It may run at every start, and in many
+// processes at once. Without it callbacks work, and failures are only logged.
 func Migrate(ctx context.Context, db *sql.DB, s *nebis.Store) error {
-	if _, err := db.ExecContext(ctx, Schema(s)); err != nil {
+	if err := create(ctx, db, s); err != nil {
 		return fmt.Errorf("callback: make the table of failures: %w", err)
 	}
 	return nil
+}
+
+func create(ctx context.Context, db *sql.DB, s *nebis.Store) error {
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback()
+	if s.Dialect() == nebis.Postgres {
+		// IF NOT EXISTS fails where two look at the same time.
+		if _, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock(hashtext('nebis callback migrate'))`); err != nil {
+			return err
+		}
+	}
+	if _, err := tx.ExecContext(ctx, Schema(s)); err != nil {
+		return err
+	}
+	return tx.Commit()
 }
 
 // Schema is the statement of [Migrate].
