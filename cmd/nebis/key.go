@@ -123,15 +123,10 @@ func (s *subject) holders(ctx context.Context) string {
 	}
 	var names []string
 	for _, h := range all[:min(len(all), holdersShown)] {
-		names = append(names, fmt.Sprintf("with --scope %s --owner %s", shellWord(h.Scope), shellWord(h.Owner)))
+		names = append(names, fmt.Sprintf("with --scope %s --owner %s", report.ShellQuote(h.Scope), report.ShellQuote(h.Owner)))
 	}
 	if len(all) > holdersShown {
 		names = append(names, "and more")
 	}
 	return strings.Join(names, ",\n")
-}
-
-// shellWord makes one argument of a shell.
-func shellWord(s string) string {
-	return "'" + strings.ReplaceAll(report.CleanLong(s), "'", `'\''`) + "'"
 }

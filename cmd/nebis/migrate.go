@@ -132,16 +132,10 @@ func (m *migration) step(ctx context.Context, p part, dry bool) ([]string, error
 	if err != nil || there {
 		return nil, err
 	}
-	statements := strings.Split(strings.TrimSuffix(strings.TrimSpace(p.schema), ";"), ";\n\n")
-	for _, s := range statements {
-		if dry {
-			break
-		}
-		if _, err := m.db.ExecContext(ctx, s); err != nil {
-			return nil, fmt.Errorf("%s: %w", p.table, err)
-		}
+	if !dry {
+		err = p.migrate(ctx, m)
 	}
-	return statements, nil
+	return strings.Split(strings.TrimSuffix(strings.TrimSpace(p.schema), ";"), ";\n\n"), err
 }
 
 func (m *migration) status(ctx context.Context, e env) error {

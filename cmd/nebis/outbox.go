@@ -205,7 +205,7 @@ func (a outboxAction) refused(t *tray, id int64, before *outbox.Job, err error) 
 
 func (a outboxAction) print(e env, asJSON bool, before *outbox.Job) error {
 	if asJSON {
-		return writeJSON(e.stdout, map[string]any{"id": before.ID, "before": before.State, "after": a.after})
+		return printJSON(e.stdout, map[string]any{"id": before.ID, "before": before.State, "after": a.after})
 	}
 	fmt.Fprintf(e.stdout, "call %d (%s): %s → %s\n", before.ID, before.Name, before.State, a.after)
 	return nil

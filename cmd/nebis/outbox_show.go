@@ -43,13 +43,6 @@ func viewOf(j *outbox.Job) callView {
 	}
 }
 
-func writeJSON(w io.Writer, v any) error {
-	enc := json.NewEncoder(w)
-	enc.SetIndent("", "  ")
-	enc.SetEscapeHTML(false)
-	return enc.Encode(v)
-}
-
 func newOutboxList(e env) *cobra.Command {
 	var f outboxFlags
 	var filter outbox.Filter
@@ -98,7 +91,7 @@ func listCalls(w io.Writer, asJSON bool, jobs []*outbox.Job, limit int) error {
 		for _, j := range jobs {
 			list = append(list, viewOf(j))
 		}
-		return writeJSON(w, list)
+		return printJSON(w, list)
 	}
 	if len(jobs) == 0 {
 		fmt.Fprintln(w, "no calls")
@@ -164,7 +157,7 @@ func showCall(w io.Writer, asJSON, full bool, j *outbox.Job, past []audit.Record
 		if full {
 			v.Payload, v.Result = j.Payload, j.Result
 		}
-		return writeJSON(w, v)
+		return printJSON(w, v)
 	}
 	fmt.Fprintf(w, "call %d (%s):\n\n", j.ID, report.Clean(j.Name))
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)

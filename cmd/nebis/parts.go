@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"slices"
 	"strings"
 
@@ -18,6 +19,26 @@ import (
 type part struct {
 	name, table string
 	schema      string // statements, each ends with a semicolon
+	keys        string // the key table that it is beside
+}
+
+// migrate makes the part's table, as the part itself does: many may at once.
+func (p part) migrate(ctx context.Context, m *migration) error {
+	switch p.name {
+	case "outbox":
+		box, err := outbox.New(m.db, m.target.Dialect, &outbox.Options{Table: p.table})
+		if err != nil {
+			return err
+		}
+		return box.Migrate(ctx)
+	case "callback":
+		return callback.Migrate(ctx, m.db, m.store)
+	}
+	counts, err := hourly.New(m.db, m.target.Dialect, &hourly.Options{Table: p.keys})
+	if err != nil {
+		return err
+	}
+	return counts.Migrate(ctx)
 }
 
 var partNames = []string{"core", "outbox", "callback", "hourly"}
@@ -55,6 +76,7 @@ func partsOf(d nebis.Dialect, table, wanted string) ([]part, error) {
 // partOf is one part; among others the outbox has its own name.
 func partOf(d nebis.Dialect, table, name string, among bool) (p part, err error) {
 	p.name, p.table = name, cmp.Or(table, keytable.Names[0])
+	p.keys = p.table
 	switch name {
 	case "core":
 		p.schema, err = d.Schema(p.table)

@@ -43,7 +43,8 @@ func (t *tally) add(c hourly.Count) {
 	}
 }
 
-// history compares the last day with the week before.
+// history compares the last day with the week before, and the number of rows with
+// an earlier one.
 func (i *Inspection) history(ctx context.Context, _ *keytable.Table, r *Report) error {
 	there, err := keytable.There(ctx, i.DB, i.Dialect, r.Table+"_hourly")
 	switch {
@@ -69,7 +70,7 @@ func (i *Inspection) history(ctx context.Context, _ *keytable.Table, r *Report) 
 	}
 	r.looked("%s operations of the last day, %s of them repeated", report.Count(int(now.all)), report.Count(int(now.repeated)))
 	r.compare(now, before)
-	return nil
+	return i.growth(ctx, counts, r)
 }
 
 func (r *Report) compare(now, before tally) {
@@ -102,15 +103,7 @@ func (r *Report) compare(now, before tally) {
 
 // growth compares the rows with those that an inspection of the last week has
 // counted, and remembers them for the next.
-func (i *Inspection) growth(ctx context.Context, r *Report) error {
-	there, err := keytable.There(ctx, i.DB, i.Dialect, r.Table+"_hourly")
-	if err != nil || !there {
-		return err
-	}
-	counts, err := hourly.Read(ctx, i.DB, i.Dialect, r.Table, week)
-	if err != nil {
-		return err
-	}
+func (i *Inspection) growth(ctx context.Context, counts []hourly.Count, r *Report) error {
 	n := slices.IndexFunc(counts, func(c hourly.Count) bool { return c.Scope == scope && c.Outcome == rowsThen && c.Age >= day-4 })
 	if n >= 0 && r.Rows > manyRows && r.Rows > 2*counts[n].Times {
 		r.add(nebis.Warning, "growth", "clean-up does not keep up, or many more keys come than before",

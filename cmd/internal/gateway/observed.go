@@ -252,9 +252,3 @@ func (o *Observer) formsSection(l report.Lang) report.Section {
 	}
 	return report.Section{Title: l.Of("Forms of the pages that --forms names", "--forms 所指页面里的表单"), Table: t}
 }
-
-// shellQuote makes one argument of a shell: the path was chosen by whoever sent
-// the request.
-func shellQuote(s string) string {
-	return "'" + strings.ReplaceAll(report.Clean(s), "'", `'\''`) + "'"
-}

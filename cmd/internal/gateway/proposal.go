@@ -15,9 +15,9 @@ import (
 // proposal is what would have stopped a route's repeats: a line of flags, and
 // before it, as a comment of the shell, what has to be done besides.
 func (r *observed) proposal(l report.Lang) []string {
-	line := "--protect " + shellQuote(r.name)
+	line := "--protect " + report.ShellQuote(r.name)
 	for _, page := range r.mostPages() {
-		line += " --forms " + shellQuote(page)
+		line += " --forms " + report.ShellQuote(page)
 	}
 	var todo []string
 	if r.pageless > 0 && len(r.pages) == 0 {

@@ -120,6 +120,7 @@ func Look(ctx context.Context, q Querier, d nebis.Dialect, name string) (*Table,
 // A MissingError says that there is no such table.
 type MissingError struct{ Name string }
 
+// Error says what to do.
 func (e *MissingError) Error() string {
 	return fmt.Sprintf("there is no table %s (or this account may not see it); --table names another, nebis migrate up makes it", e.Name)
 }

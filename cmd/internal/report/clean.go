@@ -35,3 +35,9 @@ func clean(s string, most int) string {
 	}
 	return string(runes)
 }
+
+// ShellQuote makes one argument of a shell, from a text that whoever sent a request
+// may have chosen.
+func ShellQuote(s string) string {
+	return "'" + strings.ReplaceAll(CleanLong(s), "'", `'\''`) + "'"
+}

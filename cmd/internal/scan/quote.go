@@ -12,5 +12,5 @@ import (
 func (r *Route) protect() (line string, exact bool) {
 	name := r.Method + " " + r.Path
 	exact = report.CleanLong(name) == name && !strings.Contains(name, "…")
-	return "--protect '" + strings.ReplaceAll(report.CleanLong(name), "'", `'\''`) + "'", exact
+	return "--protect " + report.ShellQuote(name), exact
 }
