@@ -41,21 +41,32 @@ type recipe struct {
 
 func recipes(t *testing.T) map[string]recipe {
 	t.Helper()
-	shopify := `{"id":820982911946154508,"total_price":"88.00"}`
 	return map[string]recipe{
 		// The example of GitHub's documentation.
 		"github": {GitHub(secret), "Hello, World!", map[string]string{
 			"X-Hub-Signature-256": "sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17",
 			"X-GitHub-Delivery":   "72d3162e-cc78-11e3-81ab-4c9367dc0958", "X-GitHub-Event": "ping",
 		}, "72d3162e-cc78-11e3-81ab-4c9367dc0958 other ping", "204 ", "401 "},
-		"shopify": {Shopify(secret), shopify, map[string]string{
-			"X-Shopify-Hmac-Sha256": base64.StdEncoding.EncodeToString(mac(secret, []byte(shopify))),
-			"X-Shopify-Event-Id":    "98880550-7158-44d4-b7cd-2c97c8a091b5", "X-Shopify-Topic": "orders/paid", "X-Shopify-Shop-Domain": "tea.example",
-		}, "98880550-7158-44d4-b7cd-2c97c8a091b5 orders/paid paid orders/paid", "200 ", "401 "},
-		"paypal": payPal(t),
-		"wechatpay-v2": {WeChatPayV2(merchant, secret), signedXML(map[string]string{
+		"shopify": shopify("98880550-7158-44d4-b7cd-2c97c8a091b5", "orders/paid", `{"id":820982911946154508,"total_price":"88.00"}`),
+		"paypal":  payPal(t),
+		"wechatpay-v2": weChatV2(signedXML(map[string]string{
 			"return_code": "SUCCESS", "result_code": "SUCCESS", "mch_id": merchant, "transaction_id": "T7", "out_trade_no": "7", "total_fee": "8800", "attach": "",
-		}), nil, "T7 paid SUCCESS", "200 <xml><return_code><![CDATA[SUCCESS]]></return_code><return_msg><![CDATA[OK]]></return_msg></xml>", "401 <xml><return_code><![CDATA[FAIL]]></return_code><return_msg><![CDATA[Unauthorized]]></return_msg></xml>"},
+		})),
+	}
+}
+
+func shopify(event, topic, body string) recipe {
+	return recipe{Shopify(secret), body, map[string]string{
+		"X-Shopify-Hmac-Sha256": base64.StdEncoding.EncodeToString(mac(secret, []byte(body))),
+		"X-Shopify-Event-Id":    event, "X-Shopify-Topic": topic, "X-Shopify-Shop-Domain": "tea.example",
+	}, "98880550-7158-44d4-b7cd-2c97c8a091b5 orders/paid paid orders/paid", "200 ", "401 "}
+}
+
+func weChatV2(body string) recipe {
+	const says = "<xml><return_code><![CDATA[%s]]></return_code><return_msg><![CDATA[%s]]></return_msg></xml>"
+	return recipe{
+		WeChatPayV2(merchant, secret), body, nil, "T7 paid SUCCESS",
+		"200 " + fmt.Sprintf(says, "SUCCESS", "OK"), "401 " + fmt.Sprintf(says, "FAIL", "Unauthorized"),
 	}
 }
 
@@ -82,8 +93,13 @@ func toXML(root string, v map[string]string) string {
 	return b.String() + "</" + root + ">"
 }
 
-// payPal signs with a certificate that a CA of the test has issued for PayPal.
 func payPal(t *testing.T) recipe {
+	t.Helper()
+	return payPalSigner(t)(`{"id":"WH-7","event_type":"PAYMENT.CAPTURE.COMPLETED","create_time":"2026-12-02T10:00:00Z","resource":{"id":"CAP-7","invoice_id":"7"}}`)
+}
+
+// payPalSigner signs with a certificate that a CA of the test has issued for PayPal.
+func payPalSigner(t *testing.T) func(body string) recipe {
 	t.Helper()
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
@@ -103,17 +119,18 @@ func payPal(t *testing.T) recipe {
 	}
 	roots := x509.NewCertPool()
 	roots.AddCert(cert)
-	const body = `{"id":"WH-7","event_type":"PAYMENT.CAPTURE.COMPLETED","create_time":"2026-12-02T10:00:00Z","resource":{"id":"CAP-7","invoice_id":"7"}}`
-	sum := sha256.Sum256(fmt.Appendf(nil, "t-1|2026-12-02T10:00:00Z|HOOK|%d", crc32.ChecksumIEEE([]byte(body))))
-	sign, err := rsa.SignPKCS1v15(nil, key, crypto.SHA256, sum[:])
-	if err != nil {
-		t.Fatal(err)
-	}
 	p := PayPal("HOOK", roots, func(string) (*x509.Certificate, error) { return cert, nil })
-	return recipe{p, body, map[string]string{
-		"Paypal-Cert-Url": "https://api.paypal.com/v1/notifications/certs/CERT-1", "Paypal-Transmission-Id": "t-1",
-		"Paypal-Transmission-Time": "2026-12-02T10:00:00Z", "Paypal-Transmission-Sig": base64.StdEncoding.EncodeToString(sign),
-	}, "WH-7 paid PAYMENT.CAPTURE.COMPLETED", "200 ", "401 "}
+	return func(body string) recipe {
+		sum := sha256.Sum256(fmt.Appendf(nil, "t-1|2026-12-02T10:00:00Z|HOOK|%d", crc32.ChecksumIEEE([]byte(body))))
+		sign, err := rsa.SignPKCS1v15(nil, key, crypto.SHA256, sum[:])
+		if err != nil {
+			t.Fatal(err)
+		}
+		return recipe{p, body, map[string]string{
+			"Paypal-Cert-Url": "https://api.paypal.com/v1/notifications/certs/CERT-1", "Paypal-Transmission-Id": "t-1",
+			"Paypal-Transmission-Time": "2026-12-02T10:00:00Z", "Paypal-Transmission-Sig": base64.StdEncoding.EncodeToString(sign),
+		}, "WH-7 paid PAYMENT.CAPTURE.COMPLETED", "200 ", "401 "}
+	}
 }
 
 func (r recipe) request(url string) *http.Request {

@@ -22,7 +22,10 @@ func TestEachRecipeIsDoneOnce(t *testing.T) {
 	for name, r := range recipes(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			url, count := site(t, r.p)
+			url, db := site(t, r.p, func(ctx context.Context, _ *nebis.Store, tx *sql.Tx, e callback.Event) error {
+				_, err := tx.ExecContext(ctx, `INSERT INTO notices VALUES (?)`, e.Delivery)
+				return err
+			})
 			forged := r
 			forged.body += " "
 			if name == "wechatpay-v2" {
@@ -37,39 +40,40 @@ func TestEachRecipeIsDoneOnce(t *testing.T) {
 			for range 3 {
 				r.wants(t, url, r.acknowledged)
 			}
-			if n := count(); n != 1 {
-				t.Errorf("%d rows", n)
+			var n int
+			if err := db.QueryRowContext(t.Context(), `SELECT COUNT(*) FROM notices`).Scan(&n); err != nil || n != 1 {
+				t.Errorf("%d rows (%v)", n, err)
 			}
 		})
 	}
 }
 
-// site has a handler that writes a row for each notice.
-func site(t *testing.T, p callback.Provider) (url string, count func() int) {
+// site has a handler, and an order 7 that is not paid.
+func site(t *testing.T, p callback.Provider, fn func(context.Context, *nebis.Store, *sql.Tx, callback.Event) error) (url string, db *sql.DB) {
 	t.Helper()
 	c := dbtest.Lookup("sqlite-modernc")
-	db := c.Open(t)
+	db = c.Open(t)
 	store, err := nebis.New(db, c.Dialect, nil)
 	if err == nil {
 		_, err = store.Migrate(t.Context(), false)
 	}
-	if err == nil {
-		_, err = db.ExecContext(t.Context(), `CREATE TABLE notices (id TEXT)`)
+	for _, statement := range []string{
+		`CREATE TABLE notices (id TEXT)`,
+		`CREATE TABLE orders (status TEXT NOT NULL, points INTEGER NOT NULL, refunds INTEGER NOT NULL)`,
+		`INSERT INTO orders VALUES ('pending', 0, 0)`,
+	} {
+		if err == nil {
+			_, err = db.ExecContext(t.Context(), statement)
+		}
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
 	srv := httptest.NewServer(callback.Handler(store, p, func(ctx context.Context, tx *sql.Tx, e callback.Event) error {
-		_, err := tx.ExecContext(ctx, `INSERT INTO notices VALUES (?)`, e.Delivery)
-		return err
+		return fn(ctx, store, tx, e)
 	}, &callback.Options{Log: slog.New(slog.NewTextHandler(t.Output(), nil))}))
 	t.Cleanup(srv.Close)
-	return srv.URL, func() (n int) {
-		if err := db.QueryRowContext(t.Context(), `SELECT COUNT(*) FROM notices`).Scan(&n); err != nil {
-			t.Fatal(err)
-		}
-		return n
-	}
+	return srv.URL, db
 }
 
 func (r recipe) wants(t *testing.T, url, want string) {

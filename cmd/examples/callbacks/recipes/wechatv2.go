@@ -105,6 +105,8 @@ func payment(v map[string]string) (callback.Event, error) {
 	}
 	if e.Status == "SUCCESS" {
 		e.State = callback.Paid
+	} else {
+		e.Delivery += " " + e.Status // or the payment that succeeds after it would be taken for it
 	}
 	var err error
 	e.Amount, err = strconv.ParseInt(v["total_fee"], 10, 64)
