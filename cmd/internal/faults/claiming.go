@@ -27,7 +27,7 @@ func claiming() []fault {
 		{
 			name:    "a loser reads before it has rolled back",
 			edits:   []edit{{"claim.go", "x.rollback() // a loser still holds locks", ""}},
-			foundBy: []probe{worlds("postgres", 120)},
+			foundBy: []probe{suite("postgres-pgx", "Do/says in progress when the wait is used up")},
 		},
 		{
 			name:    "a claim that met a deadlock is not sent again",

@@ -26,7 +26,7 @@ func waiting() []fault {
 		{
 			name:    "those who wait keep a place in the database",
 			edits:   []edit{{"claim.go", "leave = func() { <-c.s.wait }", "leave = func() {}"}},
-			foundBy: []probe{worlds("mariadb", 40)},
+			foundBy: []probe{test("suite", "TestAPlaceToWaitInTheDatabaseIsGivenBack/mariadb")},
 		},
 		{
 			name:    "duplicates wait by the insert itself, and new keys beside theirs behind them (InnoDB)",
