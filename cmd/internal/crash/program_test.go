@@ -7,6 +7,8 @@ import (
 	"os"
 	"os/exec"
 	"testing"
+
+	"github.com/nebis-dev/nebis/cmd/internal/killed"
 )
 
 // A program is a site as its parent sees it.
@@ -20,7 +22,7 @@ type program struct {
 
 func (w *world) start(dsn string) *program {
 	w.t.Helper()
-	cmd := exec.Command(siteProgram)
+	cmd := exec.Command(killed.Program)
 	cmd.Env = append(os.Environ(), SiteEnv+"="+encode(SiteConfig{w.c.Driver, dsn, w.c.Dialect}))
 	cmd.Stderr = w.t.Output()
 	in, err := cmd.StdinPipe()

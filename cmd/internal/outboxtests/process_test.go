@@ -7,6 +7,8 @@ import (
 	"os/exec"
 	"testing"
 	"time"
+
+	"github.com/nebis-dev/nebis/cmd/internal/killed"
 )
 
 // A process is a site as its parent sees it.
@@ -23,7 +25,7 @@ const lease = time.Second
 
 func (w *world) start(t *testing.T, runs int, lease time.Duration) *process {
 	t.Helper()
-	cmd := exec.Command(siteProgram)
+	cmd := exec.Command(killed.Program)
 	config, err := json.Marshal(SiteConfig{w.c.Driver, w.dsn, w.c.Dialect, w.p.URL, runs, lease})
 	must(t, err)
 	cmd.Env = append(os.Environ(), SiteEnv+"="+string(config))
