@@ -20,12 +20,12 @@ var Program string
 // Main is TestMain of a package that has such a program in its folder site. With
 // -v it prints the results at the end.
 func Main(m *testing.M, results func(io.Writer)) {
-	// Broken connections are what these tests are about.
-	mysql.SetLogger(&mysql.NopLogger{})
 	flag.Parse()
 	dir, err := build()
-	// They wait for processes, locks and leases more than they work.
-	if err = errors.Join(err, flag.Set("test.parallel", "8")); err != nil {
+	err = errors.Join(err,
+		mysql.SetLogger(&mysql.NopLogger{}), // broken connections are what these tests are about
+		flag.Set("test.parallel", "8"))      // they wait more than they work
+	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
