@@ -15,8 +15,10 @@ import (
 // When fn fails, what it wrote and the claim are undone, its error comes back as
 // it is, and the caller's transaction goes on. A duplicate leaves the
 // transaction usable, too. ErrTxGone without ErrUnknown: the database has taken
-// the transaction away (a deadlock, a serialization failure) or fn has ended it;
-// roll back and begin anew. A DoTx waits in the database, holding the caller's connection.
+// the transaction away (a deadlock, a serialization failure), fn has ended it, or
+// its snapshot is too old to see the key's row, so that nothing can be done in
+// it; roll back and begin anew. A DoTx waits in the database, holding the
+// caller's connection.
 func DoTx[T any](ctx context.Context, s *Store, tx *sql.Tx, op Op, fn func(ctx context.Context) (T, error)) (result T, replayed bool, err error) {
 	var first T
 	raw, replayed, err := s.doTx(ctx, tx, op, func(ctx context.Context) ([]byte, error) {
