@@ -35,6 +35,9 @@ func (c *Config) readRoutes(f *file) reader {
 			if len(f.mistakes) == before {
 				f.settle(item, within, &r)
 			}
+			if j := find(c.Routes, r.Match); j >= 0 && len(f.mistakes) == before {
+				f.wrong(item, within+".match", fmt.Errorf("%q is that of %s[%d] again: a write has one route", r.Match, field, j))
+			}
 			c.Routes = append(c.Routes, r)
 		}
 	}
