@@ -28,7 +28,7 @@ type lookup struct {
 
 	tx     *sql.Tx
 	began  time.Time
-	thread int64 // of MySQL
+	server int64 // number of the session in the server; 0: there is none
 }
 
 func newLookup(ctx context.Context, db *sql.DB, d nebis.Dialect, o *Options) (*lookup, error) {
@@ -44,27 +44,35 @@ func newLookup(ctx context.Context, db *sql.DB, d nebis.Dialect, o *Options) (*l
 // prepare runs the query once, for an id that is not there: whether it works, and
 // which columns it has, does not depend on the keys.
 func (l *lookup) prepare(ctx context.Context, o *Options) error {
-	if l.d == nebis.MySQL {
-		if err := l.conn.QueryRowContext(ctx, `SELECT CONNECTION_ID()`).Scan(&l.thread); err != nil {
+	if session := sessions[l.d]; session.number != "" {
+		if err := l.conn.QueryRowContext(ctx, session.number).Scan(&l.server); err != nil {
 			return err
 		}
 	}
 	if _, err := l.rows(ctx, nil); err != nil {
-		return fmt.Errorf("--sql: %w", err)
+		return named(err)
 	}
-	var named []string
+	var wanted []string
 	for _, s := range o.Same {
-		named = append(named, s.column)
+		wanted = append(wanted, s.column)
 	}
 	for _, e := range o.Expect {
-		named = append(named, e.Column)
+		wanted = append(wanted, e.Column)
 	}
-	for _, name := range named {
+	for _, name := range wanted {
 		if at(l.columns, name) < 0 {
 			return find.Mistakef("--sql selects no column %q; it has %s", name, strings.Join(l.columns, ", "))
 		}
 	}
 	return nil
+}
+
+// named says whose fault it is, where nothing does.
+func named(err error) error {
+	if find.Writes(err) || errors.Is(err, errSlow) {
+		return err
+	}
+	return fmt.Errorf("--sql: %w", err)
 }
 
 // errRefused: the fault is the id's, not the query's.
@@ -73,12 +81,12 @@ var errRefused = errors.New("the database does not take this id")
 // find returns the rows of an id: two at most, as one is expected.
 func (l *lookup) find(ctx context.Context, id string) ([][]sql.NullString, error) {
 	rows, err := l.rows(ctx, l.arg(id))
-	if err == nil || ctx.Err() != nil || errors.Is(err, errSlow) {
+	if err == nil || ctx.Err() != nil || errors.Is(err, errSlow) || find.Writes(err) {
 		return rows, err
 	}
 	// An id that is no number, for one. Whether it is that, the query tells without it.
 	if _, again := l.rows(ctx, nil); again != nil {
-		return nil, fmt.Errorf("--sql: %w", err)
+		return nil, named(err)
 	}
 	return nil, errRefused
 }
@@ -110,7 +118,7 @@ func (l *lookup) rows(ctx context.Context, id any) ([][]sql.NullString, error) {
 	case bound.Err() != nil && ctx.Err() == nil:
 		return nil, fmt.Errorf("%w, more than %v: the column that the id is compared with wants an index (or give more --timeout)", errSlow, l.timeout)
 	case find.Writes(err):
-		return nil, find.Mistakef("it tries to write, and nothing here may: %w", err)
+		return nil, find.Mistakef("--sql, or a view in it, tries to write, and nothing here may: %w", err)
 	}
 	return nil, err
 }
@@ -163,12 +171,21 @@ func (l *lookup) close() {
 	_ = l.conn.Close()
 }
 
-// stop ends a statement that was given up: MySQL goes on when its client is gone.
+// sessions tell how a session is named and ended.
+var sessions = map[nebis.Dialect]struct{ number, end string }{
+	nebis.MySQL:    {`SELECT CONNECTION_ID()`, `KILL %d`},
+	nebis.Postgres: {`SELECT pg_backend_pid()`, `SELECT pg_terminate_backend(%d)`},
+}
+
+// stop ends a statement that was given up: a server goes on when its client is gone.
 func (l *lookup) stop(ctx context.Context) {
-	if l.thread == 0 {
+	if l.server == 0 {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.timeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopWithin)
 	defer cancel()
-	_, _ = l.db.ExecContext(ctx, `KILL `+strconv.FormatInt(l.thread, 10)) // mostly it is gone already
+	_, _ = l.db.ExecContext(ctx, fmt.Sprintf(sessions[l.d].end, l.server)) // mostly it is gone already
 }
+
+// stopWithin bounds the wait for a server that does not answer.
+const stopWithin = 10 * time.Second
