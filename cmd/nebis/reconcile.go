@@ -217,6 +217,9 @@ func (f *reconcileFlags) table(w io.Writer, found []reconcile.Finding) error {
 }
 
 func (f *reconcileFlags) why(x reconcile.Finding) string {
+	if x.Verdict == reconcile.Missing {
+		return "no such row"
+	}
 	var all []string
 	for _, d := range x.Differs {
 		have := "NULL"

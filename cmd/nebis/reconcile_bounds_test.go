@@ -202,7 +202,7 @@ func TestReconcileOnTheDemoShop(t *testing.T) {
 		k.exec("UPDATE nebis_demo_orders SET qty = 9 WHERE id IN (3, 4)") // of the form's nobody knows
 		k.exec("DELETE FROM nebis_demo_orders WHERE id IN (5, 6)")
 		code, stdout, stderr := k.call(example...)
-		for _, line := range []string{"missing", "form-2", "api-2", "qty is 9, not 1", "status is cancelled, not accepted or picked-up", "Compared 6: 1 agree, 2 missing, 3 different, 0 unreadable.", "3 answers have no JSON"} {
+		for _, line := range []string{"missing    no such row", "form-2", "api-2", "qty is 9, not 1", "status is cancelled, not accepted or picked-up", "Compared 6: 1 agree, 2 missing, 3 different, 0 unreadable.", "3 answers have no JSON"} {
 			if code != 1 || stderr != "" || !strings.Contains(stdout, line) {
 				t.Errorf("exit %d, without %q: %s%s", code, line, stdout, stderr)
 			}
