@@ -6,9 +6,10 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"strings"
 	"testing"
+
+	"github.com/spf13/cobra"
 
 	"github.com/nebis-dev/nebis"
 	"github.com/nebis-dev/nebis/cmd/internal/dburl/dburltest"
@@ -39,16 +40,23 @@ func TestReconcileIsKeptFromWritingByTheDatabaseAsWell(t *testing.T) {
 	})
 }
 
-// A SQLite file that nobody may write is enough.
+// On SQLite it is the connection that cannot write: there are no READ ONLY transactions.
 func TestReconcileOpensSQLiteForReadingOnly(t *testing.T) {
 	k := newOrders(t, dburltest.SQLite(t))
-	k.order(1, api(1))
-	k.exec("PRAGMA journal_mode = DELETE")
-	k.db.Close()
-	if err := os.Chmod(strings.TrimPrefix(k.url, "sqlite:"), 0o400); err != nil {
+	f, cmd := &placeFlags{}, &cobra.Command{}
+	f.flags(cmd)
+	cmd.SetContext(t.Context())
+	if err := cmd.Flags().Set("db", k.url); err != nil {
 		t.Fatal(err)
 	}
-	k.want(0, "1 agree", "reconcile", "--scope", "order", "--id", "/data/id", "--sql", lookUp)
+	p, err := f.openReadOnly(cmd, env{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.db.Close()
+	if _, err := p.db.Exec("DELETE FROM orders"); err == nil {
+		t.Error("it may write")
+	}
 }
 
 // running counts statements on the server that have the mark in them, but for the
