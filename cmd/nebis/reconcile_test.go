@@ -214,7 +214,7 @@ func TestReconcileGoesThroughManyKeysPageByPage(t *testing.T) {
 		}
 		k.exec("INSERT INTO idempotency (idem_key, scope, owner, status, token, response) SELECT " + text +
 			", CASE WHEN id % 3 = 0 THEN 'other' ELSE 'order' END, '*', 'done', 't', " + answer + " FROM orders ORDER BY id")
-		k.exec("UPDATE orders SET status = 'cancelled' WHERE id % 10 = 1")
+		k.exec("UPDATE orders SET status = 'cancelled' WHERE id % 10 <> 1")
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan struct{})
 		go func() {
@@ -227,7 +227,7 @@ func TestReconcileGoesThroughManyKeysPageByPage(t *testing.T) {
 		seen, pages := map[string]int{}, 0
 		var compared, last int64 = 0, 0
 		for whole := false; !whole; pages++ {
-			r := k.reconcile(1, "--expect", "status=accepted", "--limit", "37", "--after", fmt.Sprint(last))
+			r := k.reconcile(1, "--expect", "status=accepted", "--limit", "250", "--after", fmt.Sprint(last))
 			for _, f := range r.found {
 				seen[f.Key]++
 			}
@@ -235,14 +235,14 @@ func TestReconcileGoesThroughManyKeysPageByPage(t *testing.T) {
 		}
 		for id := 1; id <= 3000; id++ {
 			want := 0
-			if id%10 == 1 && id%3 != 0 {
+			if id%10 != 1 && id%3 != 0 {
 				want = 1
 			}
 			if n := seen[fmt.Sprintf("k%d", id)]; n != want {
 				t.Errorf("k%d was found %d times, not %d", id, n, want)
 			}
 		}
-		if len(seen) != 200 || pages != 6 || compared < 2000 {
+		if len(seen) != 1800 || pages != 8 || compared < 2000 {
 			t.Errorf("%d keys on %d pages, %d compared", len(seen), pages, compared)
 		}
 	})
