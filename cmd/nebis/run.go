@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// The exit codes of every command but find and scan.
+// The exit codes of every command but those that look for something.
 const (
 	exitOK     = 0
 	exitFailed = 1
@@ -32,6 +32,7 @@ var commands = []func(env) *cobra.Command{
 	newList,
 	newMigrate,
 	newOutbox,
+	newReconcile,
 	newRelease,
 	newResolve,
 	newScan,
