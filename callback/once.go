@@ -41,7 +41,7 @@ func Moved(res sql.Result, err error) (bool, error) {
 // own, see [nebis.Store.Tx]. It returns whether fn ran. When both come at once one
 // waits for the other's transaction to end. On MySQL and MariaDB one of them may lose
 // its transaction to a deadlock instead ([nebis.ErrTxGone]): all of it is rolled back.
-// A provider sends again; a page begins its transaction anew.
+// [Handler] runs again by itself; a page begins its transaction anew.
 //
 // Scope names what is done ("points"), e says for what; fn's error leaves the business
 // undone and is returned. The mark stays for [Keep].
