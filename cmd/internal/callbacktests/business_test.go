@@ -158,6 +158,32 @@ func TestOnceLeavesWhatFailedUndone(t *testing.T) {
 	})
 }
 
+// Two events that name no payment are not one business: neither is done, both are
+// sent again, and a person is told.
+func TestAnEventWithoutAPaymentIsNoBusiness(t *testing.T) {
+	one(t, "webhooks", func(t *testing.T, s *shop) {
+		s.serveAs(func(ctx context.Context, tx *sql.Tx, e callback.Event) error {
+			e.State = callback.Paid
+			if e.Business() != "" {
+				t.Errorf("the business is %q", e.Business())
+			}
+			_, err := callback.Once(ctx, s.store, tx, "points", e, func(ctx context.Context) error { return s.add(ctx, tx, "1001") })
+			if !errors.Is(err, callback.ErrNoPayment) {
+				t.Errorf("%v", err)
+			}
+			return err
+		})
+		for _, delivery := range []string{"1", "2"} {
+			s.want(callbacktest.Notice{Delivery: delivery}, s.refused(500))
+		}
+		s.order("pending 0 0")
+		s.rows(0)
+		if all := s.failures(); len(all) != 2 {
+			t.Errorf("noted: %+v", all)
+		}
+	})
+}
+
 func TestMoved(t *testing.T) {
 	one(t, "stripe", func(t *testing.T, s *shop) {
 		move := func(query string) (moved bool, err error) {
