@@ -67,11 +67,7 @@ func TestTheReturnPageAndTheCallbackAtOnce(t *testing.T) {
 		start := make(chan bool)
 		all.Go(func() {
 			<-start
-			answer := s.send(callbacktest.Notice{})
-			for answer == s.refused(500) { // the loser of a deadlock: the provider sends again
-				answer = s.send(callbacktest.Notice{})
-			}
-			s.got(answer, s.acknowledged())
+			s.want(callbacktest.Notice{}, s.acknowledged())
 		})
 		firsts := make(chan bool, 3)
 		for range cap(firsts) {
@@ -159,6 +155,32 @@ func TestOnceLeavesWhatFailedUndone(t *testing.T) {
 			}
 		}
 		s.order("paid 1 0")
+	})
+}
+
+// Two events that name no payment are not one business: neither is done, both are
+// sent again, and a person is told.
+func TestAnEventWithoutAPaymentIsNoBusiness(t *testing.T) {
+	one(t, "webhooks", func(t *testing.T, s *shop) {
+		s.serveAs(func(ctx context.Context, tx *sql.Tx, e callback.Event) error {
+			e.State = callback.Paid
+			if e.Business() != "" {
+				t.Errorf("the business is %q", e.Business())
+			}
+			_, err := callback.Once(ctx, s.store, tx, "points", e, func(ctx context.Context) error { return s.add(ctx, tx, "1001") })
+			if !errors.Is(err, callback.ErrNoPayment) {
+				t.Errorf("%v", err)
+			}
+			return err
+		})
+		for _, delivery := range []string{"1", "2"} {
+			s.want(callbacktest.Notice{Delivery: delivery}, s.refused(500))
+		}
+		s.order("pending 0 0")
+		s.rows(0)
+		if all := s.failures(); len(all) != 2 {
+			t.Errorf("noted: %+v", all)
+		}
 	})
 }
 

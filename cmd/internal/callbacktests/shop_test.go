@@ -127,8 +127,11 @@ func open(t *testing.T, c dbtest.Config, name string) *shop {
 }
 
 // serve starts the shop, anew with the options that were changed.
-func (s *shop) serve() {
-	srv := httptest.NewServer(callback.Handler(s.store, s.sender.Provider, s.handle, &s.o))
+func (s *shop) serve() { s.serveAs(s.handle) }
+
+// serveAs is serve with other code than the shop's own.
+func (s *shop) serveAs(fn func(context.Context, *sql.Tx, callback.Event) error) {
+	srv := httptest.NewServer(callback.Handler(s.store, s.sender.Provider, fn, &s.o))
 	s.t.Cleanup(srv.Close)
 	s.url = srv.URL
 }
@@ -264,12 +267,27 @@ func (s *shop) order(want string) {
 	}
 }
 
+// ran fails the test unless the shop's code has run n times.
+func (s *shop) ran(n int64) {
+	s.t.Helper()
+	if got := s.runs.Load(); got != n {
+		s.t.Errorf("%d runs, want %d", got, n)
+	}
+}
+
 // rows fails the test unless n keys are remembered.
 func (s *shop) rows(n int) {
 	s.t.Helper()
 	var got int
 	if err := s.db.QueryRowContext(s.t.Context(), `SELECT COUNT(*) FROM idempotency`).Scan(&got); err != nil || got != n {
 		s.t.Errorf("%d keys are remembered (%v), want %d", got, err, n)
+	}
+}
+
+func (s *shop) exec(statement string) {
+	s.t.Helper()
+	if _, err := s.db.ExecContext(s.t.Context(), statement); err != nil {
+		s.t.Fatal(err)
 	}
 }
 
