@@ -66,8 +66,9 @@ func (d Dialect) schema(n name) []string {
 //	takeover  owner, fingerprint, token, keep, row id, key, scope, the token that was seen
 //	recheck   owner, fingerprint, token, keep, row id, the token that was seen
 //	read      key, scope, owner
-//	save      response, row id, token; with saveByKey response, key, scope, owner, token
-//	grant     as save, with the lease in microseconds for the response
+//	save      response, how long the key is to be remembered in microseconds or NULL, row id, token;
+//	          with saveByKey response, key, scope, owner, token, how long
+//	grant     lease in microseconds, then as save, without how long
 //	harden    row id, token
 //	look      as read; lookTx likewise
 //	lock      row id, the token that was seen
@@ -80,7 +81,7 @@ type engine struct {
 	grant                     string // of a lease
 	lease                     leaseSQL
 	look, lookTx, lock        string // the row with all that is told of it; lookTx: inside the caller's transaction
-	purge, stamp              string
+	clean                     cleanSQL
 
 	// Waits for who holds the key, with read's arguments, where a waiting insert
 	// would keep other keys waiting, too. Empty: the insert waits.

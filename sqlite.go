@@ -30,7 +30,10 @@ func sqliteSchema(n name) []string {
 const (
 	sqliteNow  = `strftime('%Y-%m-%d %H:%M:%f', 'now')`
 	sqliteKeep = `strftime('%Y-%m-%d %H:%M:%f', 'now', printf('%+.3f seconds', ? / 1000000.0))`
-	sqliteFree = `(status = 'failed' OR expires_at <= ` + sqliteNow + ` AND (status = 'done' OR token IS NULL))`
+	sqliteFree = `(status = 'failed' OR expires_at <= ` + sqliteNow + ` AND (status = 'done' AND (lease_until IS NULL OR lease_until <= ` + sqliteNow + `) OR token IS NULL))`
+
+	// As sqliteKeep, but NULL of NULL.
+	sqliteSeen = `strftime('%Y-%m-%d %H:%M:%f', 'now', (? / 1000000.0) || ' seconds')`
 )
 
 func sqliteEngine(n name) *engine {
@@ -39,29 +42,34 @@ func sqliteEngine(n name) *engine {
   attempts = ` + attemptsAgain + `, status = 'processing', created_at = ` + sqliteNow + `, updated_at = ` + sqliteNow + `, expires_at = ` + sqliteKeep + `
 WHERE id = ? AND `
 	const mine = ` WHERE id = ? AND token = ? AND status = 'processing'`
-	save := `UPDATE ` + t + ` SET status = 'done', response = ?, updated_at = ` + sqliteNow + mine
+	save := `UPDATE ` + t + ` SET status = 'done', response = ?, lease_until = ` + sqliteSeen + `, updated_at = ` + sqliteNow + mine
 	e := &engine{
 		insert: `INSERT INTO ` + t + ` (idem_key, scope, owner, fingerprint, token, status, created_at, updated_at, expires_at)
 VALUES (?, ?, ?, ?, ?, 'processing', ` + sqliteNow + `, ` + sqliteNow + `, ` + sqliteKeep + `) ON CONFLICT DO NOTHING`,
 		takeover: renew + `idem_key = ? AND scope = ? AND COALESCE(token, '') = ? AND ` + sqliteFree,
 		recheck:  renew + `token = ? AND status = 'done'`,
 		read: `SELECT id, status, COALESCE(fingerprint, ''), COALESCE(token, ''), response,
-  COALESCE(` + sqliteFree + `, 0), CASE WHEN lease_until IS NULL THEN 0 WHEN lease_until > ` + sqliteNow + ` THEN 1 ELSE 2 END, 0
+  CASE WHEN ` + sqliteFree + ` THEN 1 WHEN status = 'done' AND expires_at <= ` + sqliteNow + ` THEN 2 ELSE 0 END, CASE WHEN lease_until IS NULL THEN 0 WHEN lease_until > ` + sqliteNow + ` THEN 1 ELSE 2 END, 0
 FROM ` + t + ` WHERE idem_key = ? AND scope = ? AND (owner = ? OR token IS NULL) ORDER BY token IS NULL LIMIT 1`,
 		save:   save,
 		saveTx: save,
 		grant:  `UPDATE ` + t + ` SET lease_until = ` + sqliteKeep + mine,
 		lease:  newLeaseSQL(t, sqliteNow, sqliteKeep, "?"),
-		purge: `DELETE FROM ` + t + ` WHERE id IN (
-  SELECT id FROM ` + t + ` WHERE expires_at <= ` + sqliteNow + ` AND (status <> 'processing' OR token IS NULL) ORDER BY expires_at LIMIT ?)`,
-		stamp: `UPDATE ` + t + ` SET expires_at = ` + sqliteKeep + `
-WHERE id IN (SELECT id FROM ` + t + ` WHERE expires_at IS NULL AND token IS NULL LIMIT ?)`,
+		clean: cleaner{
+			table: t, now: sqliteNow, later: sqliteKeep, cut: `strftime('%Y-%m-%d %H:%M:%f', 'now', printf('-%.3f seconds', ? / 1000000.0))`,
+			floor: "?", at: "CAST(expires_at AS TEXT)", nothing: "-", ids: "id IN (%s)",
+			upsert: `ON CONFLICT (idem_key, scope, owner) DO UPDATE SET token = excluded.token, lease_until = excluded.lease_until
+WHERE COALESCE(lease_until, '') <= ` + sqliteNow,
+		}.sql(),
 		won:    rowsWon,
 		after:  `SAVEPOINT nebis`,
 		before: `RELEASE SAVEPOINT nebis`,
 
 		takeWriter: `UPDATE ` + t + ` SET id = id WHERE 1 = 0`,
 	}
+	e.clean.lock = "" // there is one writer
+	e.clean.stamp = `UPDATE ` + t + ` SET expires_at = ` + sqliteKeep + `
+WHERE id IN (SELECT id FROM ` + t + ` WHERE expires_at IS NULL AND token IS NULL LIMIT ?)`
 	e.lookSQL(`error`, `CAST(ROUND((julianday(%s) - 2440587.5) * 86400000) * 1000 AS INTEGER)`, ``)
 	return e
 }

@@ -20,6 +20,10 @@ type Options struct {
 	// longer than the time over which a client, or a person, sends again.
 	Keep time.Duration
 
+	// KeepSeen is how long a key is remembered once its answer is gone, see
+	// Op.KeepSeen. By default no longer than the answer.
+	KeepSeen time.Duration
+
 	// Wait is how long a duplicate waits for the first to end, in memory and
 	// in the database together. Defaults to 10 seconds; negative: not at all.
 	Wait time.Duration
@@ -134,7 +138,7 @@ func New(db *sql.DB, d Dialect, o *Options) (*Store, error) {
 
 // fill puts the defaults in.
 func (o *Options) fill() error {
-	if o.Keep < 0 || o.CommitWait < 0 || o.WaitPiece < 0 || o.MaxWaiters < 0 || o.MaxWaitingConns < 0 || o.MaxClaims < 0 || o.MaxResponse < 0 || o.MaxRows < 0 {
+	if o.Keep < 0 || o.KeepSeen < 0 || o.CommitWait < 0 || o.WaitPiece < 0 || o.MaxWaiters < 0 || o.MaxWaitingConns < 0 || o.MaxClaims < 0 || o.MaxResponse < 0 || o.MaxRows < 0 {
 		return errors.New("nebis: a bound in Options is negative")
 	}
 	orDefault(&o.Keep, defaultKeep)
@@ -154,64 +158,4 @@ func orDefault[T comparable](v *T, d T) {
 	if *v == zero {
 		*v = d
 	}
-}
-
-// Purge removes at most limit rows that have expired and returns how many. It
-// is one short transaction; call it until it returns 0. Rows that old code
-// wrote without an expiry get one first: now and the store's Keep.
-func (s *Store) Purge(ctx context.Context, limit int) (int, error) {
-	if s.d == SQLite { // its turn before a connection, as in begin
-		if err := s.takeWriter(ctx, s.o.CommitWait); err != nil {
-			return 0, err
-		}
-		defer s.freeWriter()
-	}
-	conn, err := s.db.Conn(ctx)
-	if err != nil {
-		return 0, fmt.Errorf("nebis: purge: %w", err)
-	}
-	defer conn.Close()
-	e, err := s.engine(ctx, conn)
-	if err != nil {
-		return 0, err
-	}
-	// On InnoDB a claim beside it may make this the victim of a deadlock.
-	for n := 1; ; n++ {
-		gone, err := purge(ctx, conn, e, s.d, s.o.Keep, limit)
-		switch {
-		case err == nil:
-			return gone, nil
-		case n == purgeTries || ctx.Err() != nil:
-			return 0, fmt.Errorf("nebis: purge: %w", err)
-		}
-		pause(ctx, 0)
-	}
-}
-
-const purgeTries = 5
-
-func purge(ctx context.Context, conn *sql.Conn, e *engine, d Dialect, keep time.Duration, limit int) (int, error) {
-	opts := &sql.TxOptions{}
-	if d == MySQL {
-		// At REPEATABLE READ the scan would lock the gap in which every new
-		// claim is inserted.
-		opts.Isolation = sql.LevelReadCommitted
-	}
-	tx, err := conn.BeginTx(ctx, opts)
-	if err != nil {
-		return 0, err
-	}
-	defer tx.Rollback()
-	if _, err := tx.ExecContext(ctx, e.stamp, keep.Microseconds(), limit); err != nil {
-		return 0, err
-	}
-	res, err := tx.ExecContext(ctx, e.purge, limit)
-	if err != nil {
-		return 0, err
-	}
-	n, err := res.RowsAffected()
-	if err != nil {
-		return 0, err
-	}
-	return int(n), tx.Commit()
 }
