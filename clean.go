@@ -3,7 +3,9 @@ package nebis
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -14,10 +16,11 @@ import (
 // ways to a row would be two orders in which its locks are taken.
 //
 //	stamp   keep in microseconds, limit: rows of old code get an expiry
-//	pick    older, older, floor, limit: id, whether the key is to be remembered, expiry
-//	lock    older, older: as pick, of those rows alone; empty where pick locks
-//	drop    removes rows; fade takes the answer out of them: their ids
-//	count   older, older, limit: how many rows, and how many of them are to fade
+//	pick    older, floor, limit: id, expiry
+//	lock    older: the ids of some rows that pick would have; empty where pick locks
+//	drop    removes some rows
+//	count   older, limit: how many rows
+//	index   schema or empty, table: an index that begins with the id; empty where it need not be named
 //	take    token, lease in microseconds: the turn to sweep; whose reads its token
 //	hold    lease, token: the turn goes on
 //	leave   response, token: the turn is over; quit leaves without one
@@ -25,8 +28,8 @@ import (
 // older, in microseconds, is for how long a row must have expired; floor is an
 // expiry below which nothing is left.
 type cleanSQL struct {
-	stamp, pick, lock, drop, fade, count string
-	take, whose, hold, leave, quit       string
+	stamp, pick, lock, drop, count, index string
+	take, whose, hold, leave, quit        string
 
 	nothing string // a floor below every expiry
 	array   bool   // ids go as one argument, else they are written into the text
@@ -39,8 +42,7 @@ type cleaner struct {
 	cut        string // the clock, so many microseconds ago
 	floor, at  string // an expiry as an argument, and as it is read
 	nothing    string
-	lock       string // what makes a read lock its rows
-	ids        string // the condition that a row is one of some; %s: the ids, unless array
+	ids        string // the condition that a row is one of some; {ids}: which, unless array
 	keep       string // keeps a column from being set to the time of each update
 	upsert     string // for an insert of the turn's row: what becomes of one that is there
 }
@@ -48,17 +50,13 @@ type cleaner struct {
 const sweepKey = ` idem_key = 'sweep' AND scope = 'nebis.sweep' AND owner = '*'`
 
 func (c cleaner) sql() cleanSQL {
-	due := ` AND (status <> 'processing' OR token IS NULL)`
-	columns := `SELECT id, CASE WHEN status = 'done' AND token IS NOT NULL AND lease_until > ` + c.cut + ` THEN 1 ELSE 0 END AS seen, ` + c.at + ` AS due_at
-FROM ` + c.table + ` WHERE `
-	expired := `expires_at <= ` + c.cut
+	expired := `expires_at <= ` + c.cut + ` AND (status <> 'processing' OR token IS NULL)`
 	turn := `UPDATE ` + c.table + ` SET ` + c.keep
 	return cleanSQL{
-		pick:  columns + expired + ` AND expires_at >= ` + c.floor + due + ` ORDER BY expires_at LIMIT ?`,
-		lock:  columns + expired + due + ` AND ` + c.ids,
+		pick:  `SELECT id, ` + c.at + ` FROM ` + c.table + ` WHERE ` + expired + ` AND expires_at >= ` + c.floor + ` ORDER BY expires_at LIMIT ?`,
 		drop:  `DELETE FROM ` + c.table + ` WHERE ` + c.ids,
-		fade:  `UPDATE ` + c.table + ` SET ` + c.keep + `response = NULL, expires_at = lease_until, lease_until = NULL WHERE ` + c.ids,
-		count: `SELECT COUNT(*), COALESCE(SUM(seen), 0) FROM (` + columns + expired + due + ` ORDER BY expires_at LIMIT ?) AS due`,
+		count: `SELECT COUNT(*) FROM (SELECT id FROM ` + c.table + ` WHERE ` + expired + ` ORDER BY expires_at LIMIT ?) AS due`,
+		lock:  `SELECT id FROM ` + c.table + ` {hint} WHERE ` + expired + ` AND ` + c.ids + ` FOR UPDATE`,
 		take: `INSERT INTO ` + c.table + ` (idem_key, scope, owner, status, token, lease_until, created_at, updated_at)
 VALUES ('sweep', 'nebis.sweep', '*', 'done', ?, ` + c.later + `, ` + c.now + `, ` + c.now + `) ` + c.upsert,
 		whose:   `SELECT COALESCE(token, '') FROM ` + c.table + ` WHERE` + sweepKey,
@@ -66,20 +64,20 @@ VALUES ('sweep', 'nebis.sweep', '*', 'done', ?, ` + c.later + `, ` + c.now + `, 
 		leave:   `UPDATE ` + c.table + ` SET lease_until = NULL, updated_at = ` + c.now + `, response = ? WHERE` + sweepKey + ` AND token = ?`,
 		quit:    turn + `lease_until = NULL WHERE` + sweepKey + ` AND token = ?`,
 		nothing: c.nothing,
-		array:   !strings.Contains(c.ids, "%s"),
+		array:   !strings.Contains(c.ids, "{ids}"),
 	}
 }
 
 // number names the parameters $1, $2, ….
 func (c *cleanSQL) number() {
-	for _, q := range []*string{&c.stamp, &c.pick, &c.lock, &c.drop, &c.fade, &c.count, &c.take, &c.hold, &c.leave, &c.quit} {
+	for _, q := range []*string{&c.stamp, &c.pick, &c.lock, &c.drop, &c.count, &c.take, &c.hold, &c.leave, &c.quit} {
 		*q = numbered(*q)
 	}
 }
 
 // of makes a statement about some rows. Their ids are numbers that came from the
 // table.
-func (c *cleanSQL) of(stmt string, ids []int64) (string, []any) {
+func (c *cleanSQL) of(stmt, hint string, ids []int64) (string, []any) {
 	var b strings.Builder
 	for i, id := range ids {
 		if i > 0 {
@@ -90,7 +88,7 @@ func (c *cleanSQL) of(stmt string, ids []int64) (string, []any) {
 	if c.array {
 		return stmt, []any{b.String()}
 	}
-	return strings.Replace(stmt, "%s", b.String(), 1), nil
+	return strings.NewReplacer("{hint}", hint, "{ids}", b.String()).Replace(stmt), nil
 }
 
 // A batch is what clean-up does in one transaction.
@@ -101,83 +99,111 @@ type batch struct {
 	held  map[int64]bool // rows that were found held; left alone
 	token string         // of the turn that it is part of; empty: of none
 	lease time.Duration  // of the turn
+	hint  string         // has the database go by the index on the id
 
-	picked        []int64 // rows that had expired
-	rows, answers int     // what it did: rows removed, answers taken out of rows that stay
+	picked []int64 // rows that had expired
+	rows   int     // how many of them it removed
+	begun  time.Time
 }
 
 // do removes what has expired, in tx.
 func (b *batch) do(ctx context.Context, tx *sql.Tx, e *engine) error {
-	if b.token == "" && e.takeWriter != "" {
-		if _, err := tx.ExecContext(ctx, e.takeWriter); err != nil {
+	b.begun = time.Now()
+	if err := b.first(ctx, tx, e); err != nil {
+		return err
+	}
+	if err := b.pick(ctx, tx, e); err != nil {
+		return err
+	}
+	ids := slices.DeleteFunc(slices.Clone(b.picked), func(id int64) bool { return b.held[id] })
+	for some := range slices.Chunk(ids, idsPerStatement) {
+		if err := b.drop(ctx, tx, e, some); err != nil {
 			return err
 		}
 	}
+	return nil
+}
+
+// idsPerStatement is below the number from which on MariaDB makes a table of a list
+// of ids and joins it (in_predicate_conversion_threshold).
+const idsPerStatement = 500
+
+// first begins to write, or goes on with the turn, which does.
+func (b *batch) first(ctx context.Context, tx *sql.Tx, e *engine) error {
 	if b.token != "" {
 		n, err := affected(tx.ExecContext(ctx, e.clean.hold, b.lease.Microseconds(), b.token))
 		if err != nil || n != 1 {
 			return orElse(err, ErrSweeping)
 		}
+		return nil
 	}
-	old := b.older.Microseconds()
-	drop, fade, err := b.read(ctx, tx, e.clean.pick, old, old, b.floor, b.limit+len(b.held))
-	b.picked = append(append(b.picked, drop...), fade...)
-	if err == nil && e.clean.lock != "" && len(b.picked) > 0 {
-		drop, fade, err = b.locked(ctx, tx, e)
+	if e.takeWriter == "" {
+		return nil
 	}
-	if err != nil {
-		return err
-	}
-	if b.rows, err = some(ctx, tx, &e.clean, e.clean.drop, drop); err != nil {
-		return err
-	}
-	b.answers, err = some(ctx, tx, &e.clean, e.clean.fade, fade)
+	_, err := tx.ExecContext(ctx, e.takeWriter)
 	return err
 }
 
-// locked locks the rows that were picked, and leaves out those that somebody
-// holds or has changed since.
-func (b *batch) locked(ctx context.Context, tx *sql.Tx, e *engine) (drop, fade []int64, err error) {
-	floor := b.floor
-	stmt, _ := e.clean.of(e.clean.lock, b.picked)
-	old := b.older.Microseconds()
-	drop, fade, err = b.read(ctx, tx, stmt, old, old)
-	b.floor = floor // these came in another order
-	return drop, fade, err
-}
-
-// read reads the rows of a batch: those to be removed, and those whose answer is.
-func (b *batch) read(ctx context.Context, tx *sql.Tx, stmt string, args ...any) (drop, fade []int64, err error) {
-	rows, err := tx.QueryContext(ctx, stmt, args...)
+func (b *batch) pick(ctx context.Context, tx *sql.Tx, e *engine) error {
+	rows, err := tx.QueryContext(ctx, e.clean.pick, b.older.Microseconds(), b.floor, b.limit+len(b.held))
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var id int64
-		var seen int
-		if err := rows.Scan(&id, &seen, &b.floor); err != nil {
-			return nil, nil, err
+		if err := rows.Scan(&id, &b.floor); err != nil {
+			return err
 		}
-		switch {
-		case b.held[id]:
-		case seen != 0:
-			fade = append(fade, id)
-		default:
-			drop = append(drop, id)
-		}
+		b.picked = append(b.picked, id)
 	}
-	return drop, fade, rows.Err()
+	return rows.Err()
 }
 
-// some does something to some rows, and returns to how many.
-func some(ctx context.Context, tx *sql.Tx, c *cleanSQL, stmt string, ids []int64) (int, error) {
-	if len(ids) == 0 {
-		return 0, nil
+// drop removes some of the rows that were picked, but for those that somebody
+// holds or has changed since.
+func (b *batch) drop(ctx context.Context, tx *sql.Tx, e *engine, ids []int64) (err error) {
+	if e.clean.lock != "" {
+		if ids, err = b.locked(ctx, tx, e, ids); err != nil || len(ids) == 0 {
+			return err
+		}
 	}
-	stmt, args := c.of(stmt, ids)
+	stmt, args := e.clean.of(e.clean.drop, b.hint, ids)
 	n, err := affected(tx.ExecContext(ctx, stmt, args...))
-	return int(n), err
+	b.rows += int(n)
+	return err
+}
+
+// locked locks rows and returns which.
+func (b *batch) locked(ctx context.Context, tx *sql.Tx, e *engine, ids []int64) (locked []int64, err error) {
+	stmt, _ := e.clean.of(e.clean.lock, b.hint, ids)
+	rows, err := tx.QueryContext(ctx, stmt, b.older.Microseconds())
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id int64
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		locked = append(locked, id)
+	}
+	return locked, rows.Err()
+}
+
+// hint has statements go by the index on the id, where the database might rather
+// read a small table as a whole, and wait for every row in it that somebody holds.
+func (s *Store) hint(ctx context.Context, q querier, e *engine) (string, error) {
+	if e.clean.index == "" {
+		return "", nil
+	}
+	var index string
+	err := q.QueryRowContext(ctx, e.clean.index, s.n.schema, s.n.table).Scan(&index)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", nil
+	}
+	return "FORCE INDEX (`" + strings.ReplaceAll(index, "`", "``") + "`)", err
 }
 
 func affected(res sql.Result, err error) (int64, error) {
@@ -249,11 +275,10 @@ func (s *Store) stamp(ctx context.Context, limit int) (n int64, err error) {
 	return n, err
 }
 
-// Purge removes at most limit rows that have expired and returns how many; of a
-// key that is to be remembered (Op.KeepSeen) it removes the answer, which counts
-// as well. It is one short transaction, and leaves alone what somebody holds;
-// call it until it returns 0, or use Sweep, which does. Rows that old code wrote
-// without an expiry get one first: now and the store's Keep.
+// Purge removes at most limit rows that have expired and returns how many. It is
+// one short transaction, and leaves alone what somebody holds; call it until it
+// returns 0, or use Sweep, which does. Rows that old code wrote without an expiry
+// get one first: now and the store's Keep.
 func (s *Store) Purge(ctx context.Context, limit int) (int, error) {
 	if _, err := s.stamp(ctx, limit); err != nil {
 		return 0, fmt.Errorf("nebis: purge: %w", err)
@@ -261,13 +286,16 @@ func (s *Store) Purge(ctx context.Context, limit int) (int, error) {
 	held := map[int64]bool{}
 	for n := 1; ; n++ {
 		b := batch{limit: limit, held: held}
-		err := s.short(ctx, func(tx *sql.Tx, e *engine) error {
+		err := s.short(ctx, func(tx *sql.Tx, e *engine) (err error) {
 			b.floor = e.clean.nothing
+			if b.hint, err = s.hint(ctx, tx, e); err != nil {
+				return err
+			}
 			return b.do(ctx, tx, e)
 		})
 		switch {
 		case err == nil:
-			return b.rows + b.answers, nil
+			return b.rows, nil
 		case n == batchTries || ctx.Err() != nil:
 			return 0, fmt.Errorf("nebis: purge: %w", err)
 		}

@@ -66,9 +66,8 @@ func (d Dialect) schema(n name) []string {
 //	takeover  owner, fingerprint, token, keep, row id, key, scope, the token that was seen
 //	recheck   owner, fingerprint, token, keep, row id, the token that was seen
 //	read      key, scope, owner
-//	save      response, how long the key is to be remembered in microseconds or NULL, row id, token;
-//	          with saveByKey response, key, scope, owner, token, how long
-//	grant     lease in microseconds, then as save, without how long
+//	save      response, row id, token; with saveByKey response, key, scope, owner, token
+//	grant     as save, with the lease in microseconds for the response
 //	harden    row id, token
 //	look      as read; lookTx likewise
 //	lock      row id, the token that was seen

@@ -214,7 +214,7 @@ func (g *guest) save(ctx context.Context, raw []byte) error {
 		return err
 	}
 	response := sql.NullString{String: string(raw), Valid: len(raw) <= g.op.MaxResponse}
-	res, err := g.tx.ExecContext(ctx, g.e.saveTx, g.e.saving(g.op, g.id, g.token, g.e.answer(response), g.op.seen())...)
+	res, err := g.tx.ExecContext(ctx, g.e.saveTx, g.e.saving(g.e.answer(response), g.op, g.id, g.token)...)
 	if err != nil {
 		return err
 	}

@@ -29,8 +29,6 @@ type Entry struct {
 	Error    string // of the last attempt, or what a person has said of it
 
 	CreatedAt, UpdatedAt, ExpiresAt, LeaseUntil time.Time
-
-	SeenUntil time.Time // how long the key is remembered, where that is longer than its answer
 }
 
 // Look returns what the table says of a key, or nil when there is nothing. It
@@ -61,9 +59,6 @@ func readEntry(ctx context.Context, q querier, stmt string, args ...any) (*row, 
 	}
 	e.State, e.Error = r.state(), text.String
 	e.CreatedAt, e.UpdatedAt, e.ExpiresAt, e.LeaseUntil = micros(created), micros(updated), micros(expires), micros(lease)
-	if r.status == "done" && r.lease == 1 {
-		e.SeenUntil, e.LeaseUntil = e.LeaseUntil, time.Time{}
-	}
 	if r.token != "" && r.response.Valid {
 		e.Response = []byte(r.response.String)
 	}

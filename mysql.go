@@ -36,7 +36,7 @@ func mysqlSchema(n name) []string {
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4`}
 }
 
-const mysqlFree = `(status = 'failed' OR expires_at <= UTC_TIMESTAMP(6) AND (status = 'done' AND (lease_until IS NULL OR lease_until <= UTC_TIMESTAMP(6)) OR token IS NULL))`
+const mysqlFree = `(status = 'failed' OR expires_at <= UTC_TIMESTAMP(6) AND (status = 'done' OR token IS NULL))`
 
 func mysqlEngine(n name, strict bool) *engine {
 	t := n.quoted("`")
@@ -45,28 +45,25 @@ func mysqlEngine(n name, strict bool) *engine {
 WHERE id = ? AND `
 	const now, later, text = "UTC_TIMESTAMP(6)", "UTC_TIMESTAMP(6) + INTERVAL ? MICROSECOND", "CONVERT(UNHEX(?) USING utf8mb4)"
 	const mine = ` WHERE id = ? AND token = ? AND status = 'processing'`
-	save := `UPDATE ` + t + ` SET status = 'done', response = ` + text + `, lease_until = ` + later + `, updated_at = ` + now + mine
+	save := `UPDATE ` + t + ` SET status = 'done', response = ` + text + `, updated_at = ` + now + mine
 	e := &engine{
 		insert: `INSERT INTO ` + t + ` (idem_key, scope, owner, fingerprint, token, status, created_at, updated_at, expires_at)
 VALUES (?, ?, ?, ?, ?, 'processing', UTC_TIMESTAMP(6), UTC_TIMESTAMP(6), UTC_TIMESTAMP(6) + INTERVAL ? MICROSECOND)`,
 		takeover: renew + `idem_key = ? AND scope = ? AND COALESCE(token, '') = ? AND ` + mysqlFree,
 		recheck:  renew + `token = ? AND status = 'done'`,
 		read: `SELECT id, status, COALESCE(fingerprint, ''), COALESCE(token, ''), CAST(response AS BINARY),
-  CASE WHEN ` + mysqlFree + ` THEN 1 WHEN status = 'done' AND expires_at <= UTC_TIMESTAMP(6) THEN 2 ELSE 0 END, CASE WHEN lease_until IS NULL THEN 0 WHEN lease_until > UTC_TIMESTAMP(6) THEN 1 ELSE 2 END,
+  COALESCE(` + mysqlFree + `, 0), CASE WHEN lease_until IS NULL THEN 0 WHEN lease_until > UTC_TIMESTAMP(6) THEN 1 ELSE 2 END,
   CASE WHEN status = 'done' AND token IS NOT NULL AND updated_at > UTC_TIMESTAMP(6) - INTERVAL 10 SECOND THEN 1 ELSE 0 END
 FROM ` + t + ` WHERE idem_key = ? AND scope = ? AND (owner = ? OR token IS NULL) ORDER BY token IS NULL LIMIT 1`,
-		// Only what changes is written: a column that means nothing on a row that is done, or, where it
-		// says how long the key is remembered, hardly anything. UTC_TIMESTAMP is the statement's
-		// beginning: to one that began before this, the time of this would lie ahead, and the key be
-		// remembered.
-		harden: `UPDATE ` + t + ` SET lease_until = CASE WHEN lease_until IS NULL THEN created_at WHEN lease_until > UTC_TIMESTAMP(6) THEN lease_until + INTERVAL 1 MICROSECOND END, updated_at = updated_at WHERE id = ? AND token = ? AND status = 'done'`,
+		// Only what changes is written: a column that means nothing on a row that is done.
+		harden: `UPDATE ` + t + ` SET lease_until = IF(lease_until IS NULL, UTC_TIMESTAMP(6), NULL), updated_at = updated_at WHERE id = ? AND token = ? AND status = 'done'`,
 		save:   save,
 		saveTx: save,
 		grant:  `UPDATE ` + t + ` SET lease_until = ` + later + mine,
 		lease:  newLeaseSQL(t, now, later, text),
 		clean: cleaner{
 			table: t, now: now, later: later, cut: "UTC_TIMESTAMP(6) - INTERVAL ? MICROSECOND", keep: "updated_at = updated_at, ",
-			floor: "?", at: "CAST(expires_at AS CHAR)", nothing: "1000-01-01 00:00:00", ids: "id IN (%s)",
+			floor: "?", at: "CAST(expires_at AS CHAR)", nothing: "1000-01-01 00:00:00", ids: "id IN ({ids})",
 			upsert: `ON DUPLICATE KEY UPDATE token = IF(lease_until > UTC_TIMESTAMP(6), token, VALUES(token)), updated_at = updated_at,
   lease_until = IF(token = VALUES(token), VALUES(lease_until), lease_until)`,
 		}.sql(),
@@ -78,7 +75,9 @@ FROM ` + t + ` WHERE idem_key = ? AND scope = ? AND (owner = ? OR token IS NULL)
 	e.await = `SELECT id FROM ` + t + ` WHERE idem_key = ? AND scope = ? AND owner IN (?, '') LOCK IN SHARE MODE`
 	e.lookSQL(`CAST(error AS BINARY)`, `TIMESTAMPDIFF(MICROSECOND, '1970-01-01', %s)`, ` FOR UPDATE`)
 	e.clean.stamp = `UPDATE ` + t + ` SET expires_at = ` + later + `, updated_at = updated_at WHERE expires_at IS NULL AND token IS NULL LIMIT ?`
-	e.clean.lock += ` FOR UPDATE`
+	e.clean.drop = `DELETE k FROM ` + t + ` AS k {hint} WHERE id IN ({ids})` // this form takes a hint
+	e.clean.index = `SELECT INDEX_NAME FROM information_schema.STATISTICS
+WHERE TABLE_SCHEMA = COALESCE(NULLIF(?, ''), DATABASE()) AND TABLE_NAME = ? AND SEQ_IN_INDEX = 1 AND LOWER(COLUMN_NAME) = 'id' ORDER BY NON_UNIQUE LIMIT 1`
 	e.hex = true
 	e.upsert, e.readTx = mysqlUpsert(n), e.read+` FOR UPDATE`
 	if strict {

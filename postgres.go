@@ -33,7 +33,7 @@ func postgresSchema(n name) []string {
 	}
 }
 
-const postgresFree = `(status = 'failed' OR expires_at <= clock_timestamp() AND (status = 'done' AND (lease_until IS NULL OR lease_until <= clock_timestamp()) OR token IS NULL))`
+const postgresFree = `(status = 'failed' OR expires_at <= clock_timestamp() AND (status = 'done' OR token IS NULL))`
 
 func postgresEngine(n name) *engine {
 	t := n.quoted(`"`)
@@ -42,7 +42,7 @@ func postgresEngine(n name) *engine {
 FROM bound WHERE id = $5::bigint AND `
 	const now, later = "clock_timestamp()", "clock_timestamp() + ?::bigint * interval '1 microsecond'"
 	mine := ` WHERE idem_key = $2 AND scope = $3 AND owner = $4 AND token = $5 AND status = 'processing'`
-	save := `UPDATE ` + t + ` SET status = 'done', response = $1, lease_until = clock_timestamp() + $6::bigint * interval '1 microsecond', updated_at = clock_timestamp()` + mine
+	save := `UPDATE ` + t + ` SET status = 'done', response = $1, updated_at = clock_timestamp()` + mine
 	lease := newLeaseSQL(t, now, later, "?")
 	lease.number()
 	e := &engine{
@@ -52,7 +52,7 @@ FROM bound ON CONFLICT DO NOTHING`,
 		takeover: renew + `idem_key = $6 AND scope = $7 AND COALESCE(token, '') = $8 AND ` + postgresFree,
 		recheck:  renew + `token = $6 AND status = 'done'`,
 		read: `SELECT id, status, COALESCE(fingerprint, ''), COALESCE(token, ''), response,
-  CASE WHEN ` + postgresFree + ` THEN 1 WHEN status = 'done' AND expires_at <= clock_timestamp() THEN 2 ELSE 0 END, CASE WHEN lease_until IS NULL THEN 0 WHEN lease_until > clock_timestamp() THEN 1 ELSE 2 END, 0
+  CASE WHEN ` + postgresFree + ` THEN 1 ELSE 0 END, CASE WHEN lease_until IS NULL THEN 0 WHEN lease_until > clock_timestamp() THEN 1 ELSE 2 END, 0
 FROM ` + t + ` WHERE idem_key = $1 AND scope = $2 AND (owner = $3 OR token IS NULL) ORDER BY token IS NULL LIMIT 1`,
 		// The row must have been written by this very transaction.
 		save:      save + ` AND xmin = pg_current_xact_id()::xid`,

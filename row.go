@@ -43,10 +43,7 @@ func scanRow(answer *sql.Row, more ...any) (*row, error) {
 	if err != nil {
 		return nil, fmt.Errorf("nebis: read: %w", err)
 	}
-	r.free, r.fresh = free == 1, fresh != 0
-	if free == 2 { // the key is remembered longer than its answer
-		r.response = sql.NullString{}
-	}
+	r.free, r.fresh = free != 0, fresh != 0
 	return r, nil
 }
 

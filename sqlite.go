@@ -30,10 +30,7 @@ func sqliteSchema(n name) []string {
 const (
 	sqliteNow  = `strftime('%Y-%m-%d %H:%M:%f', 'now')`
 	sqliteKeep = `strftime('%Y-%m-%d %H:%M:%f', 'now', printf('%+.3f seconds', ? / 1000000.0))`
-	sqliteFree = `(status = 'failed' OR expires_at <= ` + sqliteNow + ` AND (status = 'done' AND (lease_until IS NULL OR lease_until <= ` + sqliteNow + `) OR token IS NULL))`
-
-	// As sqliteKeep, but NULL of NULL.
-	sqliteSeen = `strftime('%Y-%m-%d %H:%M:%f', 'now', (? / 1000000.0) || ' seconds')`
+	sqliteFree = `(status = 'failed' OR expires_at <= ` + sqliteNow + ` AND (status = 'done' OR token IS NULL))`
 )
 
 func sqliteEngine(n name) *engine {
@@ -42,14 +39,14 @@ func sqliteEngine(n name) *engine {
   attempts = ` + attemptsAgain + `, status = 'processing', created_at = ` + sqliteNow + `, updated_at = ` + sqliteNow + `, expires_at = ` + sqliteKeep + `
 WHERE id = ? AND `
 	const mine = ` WHERE id = ? AND token = ? AND status = 'processing'`
-	save := `UPDATE ` + t + ` SET status = 'done', response = ?, lease_until = ` + sqliteSeen + `, updated_at = ` + sqliteNow + mine
+	save := `UPDATE ` + t + ` SET status = 'done', response = ?, updated_at = ` + sqliteNow + mine
 	e := &engine{
 		insert: `INSERT INTO ` + t + ` (idem_key, scope, owner, fingerprint, token, status, created_at, updated_at, expires_at)
 VALUES (?, ?, ?, ?, ?, 'processing', ` + sqliteNow + `, ` + sqliteNow + `, ` + sqliteKeep + `) ON CONFLICT DO NOTHING`,
 		takeover: renew + `idem_key = ? AND scope = ? AND COALESCE(token, '') = ? AND ` + sqliteFree,
 		recheck:  renew + `token = ? AND status = 'done'`,
 		read: `SELECT id, status, COALESCE(fingerprint, ''), COALESCE(token, ''), response,
-  CASE WHEN ` + sqliteFree + ` THEN 1 WHEN status = 'done' AND expires_at <= ` + sqliteNow + ` THEN 2 ELSE 0 END, CASE WHEN lease_until IS NULL THEN 0 WHEN lease_until > ` + sqliteNow + ` THEN 1 ELSE 2 END, 0
+  COALESCE(` + sqliteFree + `, 0), CASE WHEN lease_until IS NULL THEN 0 WHEN lease_until > ` + sqliteNow + ` THEN 1 ELSE 2 END, 0
 FROM ` + t + ` WHERE idem_key = ? AND scope = ? AND (owner = ? OR token IS NULL) ORDER BY token IS NULL LIMIT 1`,
 		save:   save,
 		saveTx: save,
@@ -57,7 +54,7 @@ FROM ` + t + ` WHERE idem_key = ? AND scope = ? AND (owner = ? OR token IS NULL)
 		lease:  newLeaseSQL(t, sqliteNow, sqliteKeep, "?"),
 		clean: cleaner{
 			table: t, now: sqliteNow, later: sqliteKeep, cut: `strftime('%Y-%m-%d %H:%M:%f', 'now', printf('-%.3f seconds', ? / 1000000.0))`,
-			floor: "?", at: "CAST(expires_at AS TEXT)", nothing: "-", ids: "id IN (%s)",
+			floor: "?", at: "CAST(expires_at AS TEXT)", nothing: "-", ids: "id IN ({ids})",
 			upsert: `ON CONFLICT (idem_key, scope, owner) DO UPDATE SET token = excluded.token, lease_until = excluded.lease_until
 WHERE COALESCE(lease_until, '') <= ` + sqliteNow,
 		}.sql(),

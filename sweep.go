@@ -30,8 +30,7 @@ type SweepOptions struct {
 
 // Swept is how far a Sweep came.
 type Swept struct {
-	Rows    int `json:"rows"`    // removed
-	Answers int `json:"answers"` // removed from rows that stay, as their key is remembered (Op.KeepSeen)
+	Rows    int `json:"rows"` // removed
 	Batches int `json:"batches"`
 }
 
@@ -76,6 +75,7 @@ type sweep struct {
 	s     *Store
 	o     SweepOptions
 	token string // of its turn
+	hint  string
 	floor string
 	held  map[int64]bool
 	done  Swept
@@ -98,6 +98,10 @@ func (w *sweep) take(ctx context.Context) error {
 	}
 	return w.aside(ctx, func(ctx context.Context, tx *sql.Tx, e *engine) error {
 		w.floor = e.clean.nothing
+		var err error
+		if w.hint, err = w.s.hint(ctx, tx, e); err != nil {
+			return err
+		}
 		if _, err := tx.ExecContext(ctx, e.clean.take, w.token, w.lease().Microseconds()); err != nil {
 			return err
 		}
@@ -149,9 +153,7 @@ func (w *sweep) stampAll(ctx context.Context) error {
 // batches removes batch after batch, until there is nothing left to remove.
 func (w *sweep) batches(ctx context.Context) error {
 	for size, failed := w.o.Batch, 0; ; {
-		begun := time.Now()
-		b, err := w.batch(ctx, size)
-		took := time.Since(begun)
+		b, took, err := w.batch(ctx, size)
 		switch {
 		case errors.Is(err, ErrSweeping):
 			return err
@@ -160,7 +162,7 @@ func (w *sweep) batches(ctx context.Context) error {
 				return err
 			}
 			size, took = b.less(err), 0
-		case b.rows+b.answers == 0:
+		case b.rows == 0:
 			return nil
 		default:
 			failed = 0
@@ -172,22 +174,24 @@ func (w *sweep) batches(ctx context.Context) error {
 	}
 }
 
-func (w *sweep) batch(ctx context.Context, size int) (*batch, error) {
-	b := &batch{limit: size, older: w.o.OlderThan, floor: w.floor, held: w.held, token: w.token, lease: w.lease()}
+// batch removes one, and tells how long it took once it had a connection, and on
+// SQLite its turn.
+func (w *sweep) batch(ctx context.Context, size int) (*batch, time.Duration, error) {
+	b := &batch{limit: size, older: w.o.OlderThan, floor: w.floor, held: w.held, token: w.token, lease: w.lease(), hint: w.hint}
 	err := w.aside(ctx, func(ctx context.Context, tx *sql.Tx, e *engine) error { return b.do(ctx, tx, e) })
+	took := time.Since(b.begun)
 	if err != nil {
-		return b, err
+		return b, took, err
 	}
 	w.floor = b.floor
 	w.done.Rows += b.rows
-	w.done.Answers += b.answers
-	if b.rows+b.answers > 0 {
+	if b.rows > 0 {
 		w.done.Batches++
 		if w.o.Progress != nil {
 			w.o.Progress(w.done)
 		}
 	}
-	return b, nil
+	return b, took, nil
 }
 
 // How long a batch should take: claims of the rows in it, and on SQLite all
@@ -228,20 +232,17 @@ func (w *sweep) rest(ctx context.Context, d time.Duration) error {
 }
 
 // Expired counts, without a lock, the rows that have expired for longer than
-// olderThan: those that Sweep would remove, and those that it would take only the
-// answer out of. It counts at most most of them; more says that there may be more.
-func (s *Store) Expired(ctx context.Context, olderThan time.Duration, most int) (n Swept, more bool, err error) {
+// olderThan, which Sweep would remove. It counts at most most of them; more says
+// that there may be more.
+func (s *Store) Expired(ctx context.Context, olderThan time.Duration, most int) (n int, more bool, err error) {
 	e, err := s.engine(ctx, s.db)
 	if err != nil {
-		return n, false, err
+		return 0, false, err
 	}
-	var all int
-	old := olderThan.Microseconds()
-	if err := s.db.QueryRowContext(ctx, e.clean.count, old, old, most).Scan(&all, &n.Answers); err != nil {
-		return Swept{}, false, fmt.Errorf("nebis: count what has expired: %w", err)
+	if err := s.db.QueryRowContext(ctx, e.clean.count, olderThan.Microseconds(), most).Scan(&n); err != nil {
+		return 0, false, fmt.Errorf("nebis: count what has expired: %w", err)
 	}
-	n.Rows = all - n.Answers
-	return n, all >= most, nil
+	return n, n >= most, nil
 }
 
 // LastSweep returns what the last Sweep did that came to its end, and when that

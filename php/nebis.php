@@ -42,7 +42,7 @@ class Nebis {
         [$this->now, $this->later, $this->in, $this->out, $limit] = self::SQL[$driver];
         $this->mysql = $driver === 'mysql';
         $this->table = $this->mysql ? "`$this->name`" : "\"$this->name\"";
-        $this->free = "(status = 'failed' OR expires_at <= $this->now AND (status = 'done' AND (lease_until IS NULL OR lease_until <= $this->now) OR token IS NULL))";
+        $this->free = "(status = 'failed' OR expires_at <= $this->now AND (status = 'done' OR token IS NULL))";
         $pdo->exec(sprintf($limit, $this->wait));
         return $pdo;
     }
@@ -127,14 +127,10 @@ VALUES (?, ?, ?, ?, ?, 'processing', $this->now, $this->now, $this->later)", arr
 
     private function read(array $op): ?array {
         $this->pdo(); // another one, where the last was lost
-        $row = $this->run("SELECT id, status, COALESCE(fingerprint, ''), COALESCE(token, ''), $this->out, CASE WHEN $this->free THEN 1 WHEN status = 'done' AND expires_at <= $this->now THEN 2 ELSE 0 END,
+        $row = $this->run("SELECT id, status, COALESCE(fingerprint, ''), COALESCE(token, ''), $this->out, CASE WHEN $this->free THEN 1 ELSE 0 END,
   CASE WHEN lease_until > $this->now THEN 1 ELSE 0 END
 FROM $this->table WHERE idem_key = ? AND scope = ? AND (owner = ? OR token IS NULL) ORDER BY token IS NULL LIMIT 1", $op)->fetchAll(PDO::FETCH_NUM);
-        $row = $row ? array_combine(['id', 'status', 'print', 'token', 'response', 'free', 'leased'], $row[0]) : null;
-        if ($row && $row['free'] == 2) { // Go's Op.KeepSeen: the key is remembered longer than its answer
-            [$row['free'], $row['response']] = [0, null];
-        }
-        return $row;
+        return $row ? array_combine(['id', 'status', 'print', 'token', 'response', 'free', 'leased'], $row[0]) : null;
     }
 
     private function save(string $token, string $result): void {

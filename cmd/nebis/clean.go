@@ -32,8 +32,7 @@ func newClean(e env) *cobra.Command {
 		Use:   "clean",
 		Short: "Removes keys that have expired, beside a running site",
 		Long: `Removes keys that have expired, in small batches that make room for the requests
-beside it, until none is left; and the answers of keys that are remembered for longer.
-It leaves alone what is held, and outcomes that nobody knows. One runs at a time, for
+beside it, until none is left. It leaves alone what is held, and outcomes that nobody knows. One runs at a time, for
 one table: a second ends at once and says so.
 
 SIGINT and SIGTERM stop it after the batch that runs; it then says how far it came, and
@@ -80,7 +79,7 @@ func (f *cleanFlags) run(cmd *cobra.Command, e env) error {
 	if f.dry {
 		return f.tellDry(e, target, n, more)
 	}
-	total := n.Rows + n.Answers
+	total := n
 	if more {
 		total = 0
 	}
@@ -122,7 +121,7 @@ func (f *cleanFlags) sweep(ctx context.Context, e env, store *nebis.Store, targe
 	done, err := store.Sweep(ctx, &nebis.SweepOptions{
 		Batch: f.batch, Pause: f.pause, OlderThan: f.older,
 		Progress: func(s nebis.Swept) {
-			bar.set(s.Rows + s.Answers)
+			bar.set(s.Rows)
 			lines.tell(s)
 		},
 	})
@@ -131,7 +130,7 @@ func (f *cleanFlags) sweep(ctx context.Context, e env, store *nebis.Store, targe
 	if err != nil && !stopped {
 		err = f.failed(ctx, store, target, err)
 		if done.Batches > 0 {
-			err = fmt.Errorf("%w; until then: %s", err, sweptText(done))
+			err = fmt.Errorf("%w; until then: %s", err, rowsText(done.Rows)+" removed")
 		}
 		return err
 	}
@@ -164,15 +163,15 @@ type cleaned struct {
 	Seconds float64 `json:"seconds"`
 }
 
-func (f *cleanFlags) tellDry(e env, target dburl.Target, n nebis.Swept, more bool) error {
+func (f *cleanFlags) tellDry(e env, target dburl.Target, n int, more bool) error {
 	if f.json {
-		return printJSON(e.stdout, cleaned{Swept: n, DryRun: true, More: more})
+		return printJSON(e.stdout, cleaned{Swept: nebis.Swept{Rows: n}, DryRun: true, More: more})
 	}
 	least := ""
 	if more {
 		least = "at least "
 	}
-	_, err := fmt.Fprintf(e.stdout, "%s in %s: %s%s would be removed\n", f.table, target, least, sweptText(n))
+	_, err := fmt.Fprintf(e.stdout, "%s in %s: %s%s would be removed\n", f.table, target, least, rowsText(n))
 	return err
 }
 
@@ -184,17 +183,11 @@ func (f *cleanFlags) tell(e env, done nebis.Swept, stopped bool, took time.Durat
 	if stopped {
 		end = "stopped before the end: "
 	}
-	_, err := fmt.Fprintf(e.stdout, "%s%s removed in %s, in %d batches\n", end, sweptText(done), took.Round(10*time.Millisecond), done.Batches)
+	_, err := fmt.Fprintf(e.stdout, "%s%s removed in %s, in %d batches\n", end, rowsText(done.Rows), took.Round(10*time.Millisecond), done.Batches)
 	return err
 }
 
-func sweptText(s nebis.Swept) string {
-	text := report.Count(s.Rows) + " rows"
-	if s.Answers > 0 {
-		text += " and the answers of " + report.Count(s.Answers) + " more"
-	}
-	return text
-}
+func rowsText(n int) string { return report.Count(n) + " rows" }
 
 // lines tells now and then how far it is, where there is no bar.
 type lines struct {
@@ -211,5 +204,5 @@ func (l *lines) tell(s nebis.Swept) {
 		return
 	}
 	l.last = time.Now()
-	fmt.Fprintf(l.w, "%s removed so far\n", sweptText(s))
+	fmt.Fprintf(l.w, "%s removed so far\n", rowsText(s.Rows))
 }
