@@ -3,7 +3,6 @@ package nebis
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -20,19 +19,19 @@ import (
 //	lock    older: the ids of some rows that pick would have; empty where pick locks
 //	drop    removes some rows
 //	count   older, limit: how many rows
-//	index   schema or empty, table: an index that begins with the id; empty where it need not be named
-//	take    token, lease in microseconds: the turn to sweep; whose reads its token
-//	hold    lease, token: the turn goes on
-//	leave   response, token: the turn is over; quit leaves without one
+//	take    token, lease in microseconds: the turn to sweep; whose reads its id and token
+//	hold    lease, id, token: the turn goes on
+//	leave   response, id, token: the turn is over; quit leaves without one
 //
 // older, in microseconds, is for how long a row must have expired; floor is an
 // expiry below which nothing is left.
 type cleanSQL struct {
-	stamp, pick, lock, drop, count, index string
-	take, whose, hold, leave, quit        string
+	stamp, pick, lock, drop, count string
+	take, whose, hold, leave, quit string
 
 	nothing string // a floor below every expiry
-	array   bool   // ids go as one argument, else they are written into the text
+	between string // ids, which are written into the text for {ids}, or go as one argument
+	expired string // the condition, with older
 }
 
 // A cleaner is how one database says what clean-up needs.
@@ -42,29 +41,27 @@ type cleaner struct {
 	cut        string // the clock, so many microseconds ago
 	floor, at  string // an expiry as an argument, and as it is read
 	nothing    string
-	ids        string // the condition that a row is one of some; {ids}: which, unless array
+	ids        string // the condition that a row is one of some
 	keep       string // keeps a column from being set to the time of each update
 	upsert     string // for an insert of the turn's row: what becomes of one that is there
 }
 
-const sweepKey = ` idem_key = 'sweep' AND scope = 'nebis.sweep' AND owner = '*'`
-
 func (c cleaner) sql() cleanSQL {
 	expired := `expires_at <= ` + c.cut + ` AND (status <> 'processing' OR token IS NULL)`
-	turn := `UPDATE ` + c.table + ` SET ` + c.keep
+	update, mine := `UPDATE `+c.table+` SET `, ` WHERE id = ? AND token = ?`
 	return cleanSQL{
-		pick:  `SELECT id, ` + c.at + ` FROM ` + c.table + ` WHERE ` + expired + ` AND expires_at >= ` + c.floor + ` ORDER BY expires_at LIMIT ?`,
-		drop:  `DELETE FROM ` + c.table + ` WHERE ` + c.ids,
-		count: `SELECT COUNT(*) FROM (SELECT id FROM ` + c.table + ` WHERE ` + expired + ` ORDER BY expires_at LIMIT ?) AS due`,
-		lock:  `SELECT id FROM ` + c.table + ` {hint} WHERE ` + expired + ` AND ` + c.ids + ` FOR UPDATE`,
+		pick:    `SELECT id, ` + c.at + ` FROM ` + c.table + ` WHERE ` + expired + ` AND expires_at >= ` + c.floor + ` ORDER BY expires_at LIMIT ?`,
+		drop:    `DELETE FROM ` + c.table + ` WHERE ` + c.ids,
+		expired: expired,
+		count:   `SELECT COUNT(*) FROM (SELECT id FROM ` + c.table + ` WHERE ` + expired + ` ORDER BY expires_at LIMIT ?) AS due`,
 		take: `INSERT INTO ` + c.table + ` (idem_key, scope, owner, status, token, lease_until, created_at, updated_at)
 VALUES ('sweep', 'nebis.sweep', '*', 'done', ?, ` + c.later + `, ` + c.now + `, ` + c.now + `) ` + c.upsert,
-		whose:   `SELECT COALESCE(token, '') FROM ` + c.table + ` WHERE` + sweepKey,
-		hold:    turn + `expires_at = NULL, lease_until = ` + c.later + ` WHERE` + sweepKey + ` AND token = ?`,
-		leave:   `UPDATE ` + c.table + ` SET lease_until = NULL, updated_at = ` + c.now + `, response = ? WHERE` + sweepKey + ` AND token = ?`,
-		quit:    turn + `lease_until = NULL WHERE` + sweepKey + ` AND token = ?`,
+		whose:   `SELECT id, COALESCE(token, '') FROM ` + c.table + ` WHERE idem_key = 'sweep' AND scope = 'nebis.sweep' AND owner = '*'`,
+		hold:    update + c.keep + `expires_at = NULL, lease_until = ` + c.later + mine,
+		leave:   update + `lease_until = NULL, updated_at = ` + c.now + `, response = ?` + mine,
+		quit:    update + c.keep + `lease_until = NULL` + mine,
 		nothing: c.nothing,
-		array:   !strings.Contains(c.ids, "{ids}"),
+		between: ",",
 	}
 }
 
@@ -77,18 +74,33 @@ func (c *cleanSQL) number() {
 
 // of makes a statement about some rows. Their ids are numbers that came from the
 // table.
-func (c *cleanSQL) of(stmt, hint string, ids []int64) (string, []any) {
+func (c *cleanSQL) of(stmt string, ids []int64) (string, []any) {
 	var b strings.Builder
 	for i, id := range ids {
 		if i > 0 {
-			b.WriteByte(',')
+			b.WriteString(c.between)
 		}
 		b.WriteString(strconv.FormatInt(id, 10))
 	}
-	if c.array {
-		return stmt, []any{b.String()}
+	if strings.Contains(stmt, "{ids}") {
+		return strings.Replace(stmt, "{ids}", b.String(), 1), nil
 	}
-	return strings.NewReplacer("{hint}", hint, "{ids}", b.String()).Replace(stmt), nil
+	return stmt, []any{b.String()}
+}
+
+// A turn is that of the one which sweeps.
+type turn struct {
+	id    int64
+	token string
+	lease time.Duration
+}
+
+func (t *turn) hold(ctx context.Context, tx *sql.Tx, e *engine) error {
+	n, err := affected(tx.ExecContext(ctx, e.clean.hold, t.lease.Microseconds(), t.id, t.token))
+	if err != nil || n != 1 {
+		return orElse(err, ErrSweeping)
+	}
+	return nil
 }
 
 // A batch is what clean-up does in one transaction.
@@ -97,9 +109,7 @@ type batch struct {
 	older time.Duration
 	floor string
 	held  map[int64]bool // rows that were found held; left alone
-	token string         // of the turn that it is part of; empty: of none
-	lease time.Duration  // of the turn
-	hint  string         // has the database go by the index on the id
+	turn  *turn          // that it is part of, if any
 
 	picked []int64 // rows that had expired
 	rows   int     // how many of them it removed
@@ -124,20 +134,15 @@ func (b *batch) do(ctx context.Context, tx *sql.Tx, e *engine) error {
 	return nil
 }
 
-// idsPerStatement is below the number from which on MariaDB makes a table of a list
-// of ids and joins it (in_predicate_conversion_threshold).
-const idsPerStatement = 500
+// idsPerStatement keeps the statements short.
+const idsPerStatement = 200
 
 // first begins to write, or goes on with the turn, which does.
 func (b *batch) first(ctx context.Context, tx *sql.Tx, e *engine) error {
-	if b.token != "" {
-		n, err := affected(tx.ExecContext(ctx, e.clean.hold, b.lease.Microseconds(), b.token))
-		if err != nil || n != 1 {
-			return orElse(err, ErrSweeping)
-		}
-		return nil
-	}
-	if e.takeWriter == "" {
+	switch {
+	case b.turn != nil:
+		return b.turn.hold(ctx, tx, e)
+	case e.takeWriter == "":
 		return nil
 	}
 	_, err := tx.ExecContext(ctx, e.takeWriter)
@@ -168,7 +173,7 @@ func (b *batch) drop(ctx context.Context, tx *sql.Tx, e *engine, ids []int64) (e
 			return err
 		}
 	}
-	stmt, args := e.clean.of(e.clean.drop, b.hint, ids)
+	stmt, args := e.clean.of(e.clean.drop, ids)
 	n, err := affected(tx.ExecContext(ctx, stmt, args...))
 	b.rows += int(n)
 	return err
@@ -176,7 +181,7 @@ func (b *batch) drop(ctx context.Context, tx *sql.Tx, e *engine, ids []int64) (e
 
 // locked locks rows and returns which.
 func (b *batch) locked(ctx context.Context, tx *sql.Tx, e *engine, ids []int64) (locked []int64, err error) {
-	stmt, _ := e.clean.of(e.clean.lock, b.hint, ids)
+	stmt, _ := e.clean.of(e.clean.lock, ids)
 	rows, err := tx.QueryContext(ctx, stmt, b.older.Microseconds())
 	if err != nil {
 		return nil, err
@@ -190,20 +195,6 @@ func (b *batch) locked(ctx context.Context, tx *sql.Tx, e *engine, ids []int64) 
 		locked = append(locked, id)
 	}
 	return locked, rows.Err()
-}
-
-// hint has statements go by the index on the id, where the database might rather
-// read a small table as a whole, and wait for every row in it that somebody holds.
-func (s *Store) hint(ctx context.Context, q querier, e *engine) (string, error) {
-	if e.clean.index == "" {
-		return "", nil
-	}
-	var index string
-	err := q.QueryRowContext(ctx, e.clean.index, s.n.schema, s.n.table).Scan(&index)
-	if errors.Is(err, sql.ErrNoRows) {
-		return "", nil
-	}
-	return "FORCE INDEX (`" + strings.ReplaceAll(index, "`", "``") + "`)", err
 }
 
 func affected(res sql.Result, err error) (int64, error) {
@@ -286,11 +277,8 @@ func (s *Store) Purge(ctx context.Context, limit int) (int, error) {
 	held := map[int64]bool{}
 	for n := 1; ; n++ {
 		b := batch{limit: limit, held: held}
-		err := s.short(ctx, func(tx *sql.Tx, e *engine) (err error) {
+		err := s.short(ctx, func(tx *sql.Tx, e *engine) error {
 			b.floor = e.clean.nothing
-			if b.hint, err = s.hint(ctx, tx, e); err != nil {
-				return err
-			}
 			return b.do(ctx, tx, e)
 		})
 		switch {

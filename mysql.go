@@ -63,7 +63,7 @@ FROM ` + t + ` WHERE idem_key = ? AND scope = ? AND (owner = ? OR token IS NULL)
 		lease:  newLeaseSQL(t, now, later, text),
 		clean: cleaner{
 			table: t, now: now, later: later, cut: "UTC_TIMESTAMP(6) - INTERVAL ? MICROSECOND", keep: "updated_at = updated_at, ",
-			floor: "?", at: "CAST(expires_at AS CHAR)", nothing: "1000-01-01 00:00:00", ids: "id IN ({ids})",
+			floor: "?", at: "CAST(expires_at AS CHAR)", nothing: "1000-01-01 00:00:00",
 			upsert: `ON DUPLICATE KEY UPDATE token = IF(lease_until > UTC_TIMESTAMP(6), token, VALUES(token)), updated_at = updated_at,
   lease_until = IF(token = VALUES(token), VALUES(lease_until), lease_until)`,
 		}.sql(),
@@ -75,15 +75,21 @@ FROM ` + t + ` WHERE idem_key = ? AND scope = ? AND (owner = ? OR token IS NULL)
 	e.await = `SELECT id FROM ` + t + ` WHERE idem_key = ? AND scope = ? AND owner IN (?, '') LOCK IN SHARE MODE`
 	e.lookSQL(`CAST(error AS BINARY)`, `TIMESTAMPDIFF(MICROSECOND, '1970-01-01', %s)`, ` FOR UPDATE`)
 	e.clean.stamp = `UPDATE ` + t + ` SET expires_at = ` + later + `, updated_at = updated_at WHERE expires_at IS NULL AND token IS NULL LIMIT ?`
-	e.clean.drop = `DELETE k FROM ` + t + ` AS k {hint} WHERE id IN ({ids})` // this form takes a hint
-	e.clean.index = `SELECT INDEX_NAME FROM information_schema.STATISTICS
-WHERE TABLE_SCHEMA = COALESCE(NULLIF(?, ''), DATABASE()) AND TABLE_NAME = ? AND SEQ_IN_INDEX = 1 AND LOWER(COLUMN_NAME) = 'id' ORDER BY NON_UNIQUE LIMIT 1`
+	e.clean.lock, e.clean.drop, e.clean.between = mysqlSome(t, e.clean.expired)
 	e.hex = true
 	e.upsert, e.readTx = mysqlUpsert(n), e.read+` FOR UPDATE`
 	if strict {
 		e.after, e.before = `SAVEPOINT nebis`, `RELEASE SAVEPOINT nebis`
 	}
 	return e
+}
+
+// mysqlSome locks and removes rows by their ids, from a table of these and by the
+// index: with a list (IN), a small table is read as a whole, whatever index is named,
+// which waits for every row in it that somebody holds.
+func mysqlSome(t, expired string) (lock, drop, between string) {
+	from := ` FROM (SELECT NULL AS id UNION ALL SELECT {ids}) AS ids STRAIGHT_JOIN ` + t + ` AS k ON k.id = ids.id`
+	return `SELECT k.id` + from + ` WHERE ` + expired + ` FOR UPDATE`, `DELETE k` + from, ` UNION ALL SELECT `
 }
 
 // The statement that claims inside the caller's transaction. An insert that

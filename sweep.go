@@ -51,7 +51,7 @@ type Swept struct {
 // tried again with fewer rows, some times; then its error is returned, and
 // what was done before stays done.
 func (s *Store) Sweep(ctx context.Context, o *SweepOptions) (Swept, error) {
-	w := &sweep{s: s, token: rand.Text(), held: map[int64]bool{}}
+	w := &sweep{s: s, held: map[int64]bool{}}
 	if o != nil {
 		w.o = *o
 	}
@@ -60,6 +60,7 @@ func (s *Store) Sweep(ctx context.Context, o *SweepOptions) (Swept, error) {
 	}
 	orDefault(&w.o.Batch, 1000)
 	orDefault(&w.o.Pause, 10*time.Millisecond)
+	w.turn = turn{token: rand.Text(), lease: time.Minute + 2*s.o.CommitWait + w.o.Pause} // between two batches
 	err := w.take(ctx)
 	if err == nil {
 		err = w.run(ctx)
@@ -74,15 +75,11 @@ func (s *Store) Sweep(ctx context.Context, o *SweepOptions) (Swept, error) {
 type sweep struct {
 	s     *Store
 	o     SweepOptions
-	token string // of its turn
-	hint  string
+	turn  turn
 	floor string
 	held  map[int64]bool
 	done  Swept
 }
-
-// lease is how long the turn is held between two batches.
-func (w *sweep) lease() time.Duration { return time.Minute + 2*w.s.o.CommitWait + w.o.Pause }
 
 // aside runs one step to its end, even if ctx has ended.
 func (w *sweep) aside(ctx context.Context, do func(context.Context, *sql.Tx, *engine) error) error {
@@ -98,18 +95,14 @@ func (w *sweep) take(ctx context.Context) error {
 	}
 	return w.aside(ctx, func(ctx context.Context, tx *sql.Tx, e *engine) error {
 		w.floor = e.clean.nothing
-		var err error
-		if w.hint, err = w.s.hint(ctx, tx, e); err != nil {
-			return err
-		}
-		if _, err := tx.ExecContext(ctx, e.clean.take, w.token, w.lease().Microseconds()); err != nil {
+		if _, err := tx.ExecContext(ctx, e.clean.take, w.turn.token, w.turn.lease.Microseconds()); err != nil {
 			return err
 		}
 		var holder string
-		if err := tx.QueryRowContext(ctx, e.clean.whose).Scan(&holder); err != nil {
+		if err := tx.QueryRowContext(ctx, e.clean.whose).Scan(&w.turn.id, &holder); err != nil {
 			return err
 		}
-		if holder != w.token {
+		if holder != w.turn.token {
 			return ErrSweeping
 		}
 		return nil
@@ -127,11 +120,11 @@ func (w *sweep) run(ctx context.Context) error {
 	}
 	end := w.aside(ctx, func(ctx context.Context, tx *sql.Tx, e *engine) error {
 		if err != nil {
-			_, err := tx.ExecContext(ctx, e.clean.quit, w.token)
+			_, err := tx.ExecContext(ctx, e.clean.quit, w.turn.id, w.turn.token)
 			return err
 		}
 		done, _ := json.Marshal(w.done)
-		_, err := tx.ExecContext(ctx, e.clean.leave, string(done), w.token)
+		_, err := tx.ExecContext(ctx, e.clean.leave, string(done), w.turn.id, w.turn.token)
 		return err
 	})
 	return orElse(err, end)
@@ -177,7 +170,7 @@ func (w *sweep) batches(ctx context.Context) error {
 // batch removes one, and tells how long it took once it had a connection, and on
 // SQLite its turn.
 func (w *sweep) batch(ctx context.Context, size int) (*batch, time.Duration, error) {
-	b := &batch{limit: size, older: w.o.OlderThan, floor: w.floor, held: w.held, token: w.token, lease: w.lease(), hint: w.hint}
+	b := &batch{limit: size, older: w.o.OlderThan, floor: w.floor, held: w.held, turn: &w.turn}
 	err := w.aside(ctx, func(ctx context.Context, tx *sql.Tx, e *engine) error { return b.do(ctx, tx, e) })
 	took := time.Since(b.begun)
 	if err != nil {

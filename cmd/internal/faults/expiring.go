@@ -50,7 +50,7 @@ func expiring() []fault {
 		},
 		{
 			name:    "two sweep at a time",
-			edits:   []edit{{"sweep.go", "if holder != w.token {", "if holder == \"\" {"}},
+			edits:   []edit{{"sweep.go", "if holder != w.turn.token {", "if holder == \"\" {"}},
 			foundBy: []probe{suite("sqlite-modernc", "Sweep/one runs at a time, a second ends at once")},
 		},
 		{
