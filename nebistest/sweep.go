@@ -19,6 +19,8 @@ var _ = register(
 	testCase{"Sweep/leaves younger rows to another time", 0, testSweepOlder},
 	testCase{"Sweep/goes round what is held", nebis.MySQL, testSweepHeld},
 	testCase{"Sweep/goes round what is held", nebis.Postgres, testSweepHeld},
+	testCase{"Sweep/does not wait for a key that is claimed beside it", nebis.MySQL, testSweepBeside},
+	testCase{"Sweep/does not wait for a key that is claimed beside it", nebis.Postgres, testSweepBeside},
 )
 
 // expired makes n expired rows.
@@ -158,6 +160,22 @@ func testSweepHeld(w *world) {
 	_, _, err = nebis.Do(w.Context(), w.stores[0], op, func(ctx context.Context, tx *sql.Tx) (Order, error) {
 		// MySQL before 8.0.1 has to find out, which leaves one row for each call.
 		if n, err := w.stores[1].Purge(ctx, 16); err != nil || n == 0 {
+			w.Errorf("Purge removed %d, error %v", n, err)
+		}
+		return w.place(ctx, tx, "tea")
+	})
+	w.must(err)
+}
+
+// A table so small that a database might rather read it as a whole.
+func testSweepBeside(w *world) {
+	w.expired(10)
+	_, _, err := nebis.Do(w.Context(), w.stores[0], w.op("new"), func(ctx context.Context, tx *sql.Tx) (Order, error) {
+		if done := w.sweep(1, nil); done != (nebis.Swept{Rows: 10, Batches: 1}) {
+			w.Errorf("done %+v", done)
+		}
+		w.expired(10)
+		if n, err := w.stores[1].Purge(ctx, 100); n != 10 || err != nil {
 			w.Errorf("Purge removed %d, error %v", n, err)
 		}
 		return w.place(ctx, tx, "tea")
