@@ -191,8 +191,8 @@ func (w *sweep) batch(ctx context.Context, size int) (*batch, time.Duration, err
 // claims, wait for its end.
 const (
 	sweepAim      = 100 * time.Millisecond
-	sweepAimAlone = 10 * time.Millisecond // where it keeps every writer waiting
-	sweepLeast    = 100                   // rows: with fewer, a slow disk would make it endless
+	sweepAimAlone = 5 * time.Millisecond // where it keeps every writer waiting
+	sweepLeast    = 50                   // rows: with fewer, a slow disk would make it endless
 )
 
 // sized is the size of the next batch, after one of so many rows.

@@ -40,12 +40,12 @@ func expiring() []fault {
 		},
 		{
 			name:    "two sweep at a time",
-			edits:   []edit{{"sweep.go", "if holder != w.turn.token {", "if holder == \"\" {"}},
+			edits:   []edit{{"sqlite.go", "WHERE COALESCE(lease_until, '') <= ` + sqliteNow,", "WHERE true`,"}},
 			foundBy: []probe{suite("sqlite-modernc", "Sweep/one runs at a time, a second ends at once")},
 		},
 		{
 			name:    "who has lost the turn to sweep goes on",
-			edits:   []edit{{"clean.go", "if err != nil || n != 1 {\n\t\treturn orElse(err, ErrSweeping)", "if err != nil {\n\t\treturn orElse(err, ErrSweeping)"}},
+			edits:   []edit{{"clean.go", "if err != nil || n != 1 {\n\t\treturn orElse(err, ErrSweeping)", "if err != nil || n < 0 {\n\t\treturn orElse(err, ErrSweeping)"}},
 			foundBy: []probe{suite("sqlite-modernc", "Sweep/who has lost the turn stops")},
 		},
 		{
