@@ -35,7 +35,7 @@ func expiring() []fault {
 		},
 		{
 			name:    "purge without its condition on the status",
-			edits:   []edit{{"clean.go", " AND (status <> 'processing' OR token IS NULL)", ""}},
+			edits:   []edit{{"clean_sql.go", " AND (status <> 'processing' OR token IS NULL)", ""}},
 			foundBy: []probe{suite("sqlite-modernc", "Do/rows in processing do not expire")},
 		},
 		{
