@@ -156,9 +156,9 @@ const stampBatch = 1000
 // as it can be run by hand.
 func (s *Store) stampStatement() string {
 	stamp := map[Dialect]func() string{
-		MySQL:    func() string { return mysqlEngine(s.n, false).stamp },
-		Postgres: func() string { return postgresEngine(s.n).stamp },
-		SQLite:   func() string { return sqliteEngine(s.n).stamp },
+		MySQL:    func() string { return mysqlEngine(s.n, false).clean.stamp },
+		Postgres: func() string { return postgresEngine(s.n).clean.stamp },
+		SQLite:   func() string { return sqliteEngine(s.n).clean.stamp },
 	}[s.d]()
 	return "-- until it changes no more rows:\n" + literal(stamp, s.o.Keep.Microseconds(), stampBatch)
 }

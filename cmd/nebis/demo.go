@@ -12,6 +12,7 @@ import (
 
 	"github.com/nebis-dev/nebis/cmd/internal/dburl"
 	"github.com/nebis-dev/nebis/cmd/internal/shop"
+	"github.com/nebis-dev/nebis/cmd/internal/sweeper"
 )
 
 const (
@@ -23,6 +24,7 @@ const (
 
 func newDemo(e env) *cobra.Command {
 	var addr, db string
+	var noClean bool
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Runs a small shop that takes each order once",
@@ -41,15 +43,16 @@ Orders are public, on purpose. SIGINT and SIGTERM let running orders finish.`,
 			if !cmd.Flags().Changed("db") && e.getenv("NEBIS_DB") != "" {
 				db = e.getenv("NEBIS_DB")
 			}
-			return demo(cmd.Context(), e, addr, db)
+			return demo(cmd.Context(), e, addr, db, noClean)
 		},
 	}
 	cmd.Flags().StringVar(&addr, "addr", demoAddr, "address to listen on; port 0 picks a free one")
 	cmd.Flags().StringVar(&db, "db", demoDB, "database, also from NEBIS_DB:\n"+dburl.Forms)
+	cmd.Flags().BoolVar(&noClean, "no-clean", false, "do not remove expired keys (else every 10 minutes or so)")
 	return cmd
 }
 
-func demo(ctx context.Context, e env, addr, dbURL string) error {
+func demo(ctx context.Context, e env, addr, dbURL string, noClean bool) error {
 	if _, _, err := net.SplitHostPort(addr); err != nil {
 		return usagef("--addr %q is not HOST:PORT", addr)
 	}
@@ -75,6 +78,13 @@ func demo(ctx context.Context, e env, addr, dbURL string) error {
 	defer counting(ctx, s.Counts(), log)()
 	log.Info("the shop is open", "data", target.String(), "tables", "nebis_demo_…")
 	fmt.Fprintf(e.stdout, "listening on http://%s\n", reachable(ln.Addr()))
+	every := sweeper.Every
+	if noClean {
+		every = 0
+	}
+	ctx, stop := context.WithCancel(ctx)
+	defer sweeper.Beside(ctx, every, log, sweeper.Keys(s.Store()))()
+	defer stop()
 	if err := shop.Serve(ctx, ln, s.Handler(), log); err != nil {
 		return err
 	}

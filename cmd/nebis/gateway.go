@@ -15,6 +15,7 @@ import (
 	"github.com/nebis-dev/nebis/cmd/internal/dburl"
 	"github.com/nebis-dev/nebis/cmd/internal/gateway"
 	"github.com/nebis-dev/nebis/cmd/internal/report"
+	"github.com/nebis-dev/nebis/cmd/internal/sweeper"
 	"github.com/nebis-dev/nebis/hourly"
 )
 
@@ -23,6 +24,7 @@ type gatewayFlags struct {
 	addr, upstream, db, config string
 	protect, forms             []string
 	observe, check, print      bool
+	noClean                    bool
 }
 
 func newGateway(e env) *cobra.Command {
@@ -62,6 +64,7 @@ func (f *gatewayFlags) flags(cmd *cobra.Command) {
 	flags.StringArrayVar(&f.forms, "forms", nil, "`pattern` of pages whose forms get a key and the script; may be given several times")
 	flags.BoolVar(&f.observe, "observe", false, "change nothing; at the end, print which writes came twice and what would have stopped them")
 	flags.StringVar(&f.config, "config", "", "`file` with all of this and more, in YAML")
+	flags.BoolVar(&f.noClean, "no-clean", false, "do not remove expired keys (else as often as clean in the file says, every 10 minutes or so)")
 	flags.BoolVar(&f.check, "check-config", false, "only tell whether the configuration is right")
 	flags.BoolVar(&f.print, "print-config", false, "only print what is in force, as a file; a database's password is in it")
 }
@@ -123,6 +126,9 @@ func (f *gatewayFlags) settle(cmd *cobra.Command, e env) (gateway.Config, error)
 	if err := c.Apply(overrides); err != nil {
 		return c, &usageError{err}
 	}
+	if f.noClean {
+		c.Clean = 0
+	}
 	return c, nil
 }
 
@@ -134,13 +140,15 @@ func (f *gatewayFlags) serve(ctx context.Context, e env, c gateway.Config) error
 	} else if err := f.secret(e, c, &o); err != nil {
 		return err
 	}
+	var keys []sweeper.Job
 	if len(c.Routes) > 0 && !f.observe {
-		db, counts, err := keeper(ctx, c, &o)
+		k, err := keeper(ctx, c, &o)
 		if err != nil {
 			return err
 		}
-		defer db.Close()
-		defer counting(ctx, counts, log)()
+		defer k.db.Close()
+		defer counting(ctx, k.counts, log)()
+		keys = append(keys, sweeper.Keys(k.store))
 	}
 	g, err := gateway.New(c, o)
 	if err != nil {
@@ -157,6 +165,9 @@ func (f *gatewayFlags) serve(ctx context.Context, e env, c gateway.Config) error
 	}
 	log.Info("the gateway is open", "site", c.Upstream, "routes", len(c.Routes), "forms", len(c.Forms), "observing", f.observe)
 	fmt.Fprintf(e.stdout, "listening on http://%s\n", reachable(ln.Addr()))
+	ctx, stop := context.WithCancel(ctx)
+	defer sweeper.Beside(ctx, c.Clean, log, keys...)()
+	defer stop()
 	if err := g.Serve(ctx, ln); err != nil {
 		return err
 	}
@@ -170,30 +181,37 @@ func (f *gatewayFlags) serve(ctx context.Context, e env, c gateway.Config) error
 // gatewayStart is how long the database may take to answer at the start.
 const gatewayStart = 30 * time.Second
 
+// kept is the database that holds the keys, and what uses it.
+type kept struct {
+	db     *sql.DB
+	store  *nebis.Store
+	counts *hourly.Counter
+}
+
 // keeper opens the database that holds the keys, and gives the routes their guard.
-func keeper(ctx context.Context, c gateway.Config, o *gateway.Options) (*sql.DB, *hourly.Counter, error) {
+func keeper(ctx context.Context, c gateway.Config, o *gateway.Options) (*kept, error) {
 	target, err := dburl.Parse(c.DB)
 	if err != nil {
-		return nil, nil, usagef("db: %w", err)
+		return nil, usagef("db: %w", err)
 	}
 	db, err := target.Open()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	counts, err := hourly.New(db, target.Dialect, nil)
 	if err != nil {
-		return nil, nil, errors.Join(err, db.Close())
+		return nil, errors.Join(err, db.Close())
 	}
 	store, err := nebis.New(db, target.Dialect, &nebis.Options{Observe: counts.Observe})
 	if err == nil {
 		err = prepare(ctx, store, o.Log)
 	}
 	if err != nil {
-		return nil, nil, errors.Join(fmt.Errorf("database %s: %w", target, err), db.Close())
+		return nil, errors.Join(fmt.Errorf("database %s: %w", target, err), db.Close())
 	}
 	o.Guard = gateway.Guard(store, c, o.Secret, o.Log)
 	o.Ready = db.PingContext
-	return db, counts, nil
+	return &kept{db, store, counts}, nil
 }
 
 // prepare makes the table, or what is missing of it, and tells what would break the

@@ -26,6 +26,7 @@ type env struct {
 var commands = []func(env) *cobra.Command{
 	newCallback,
 	newCheck,
+	newClean,
 	newDemo,
 	newFind,
 	newGateway,

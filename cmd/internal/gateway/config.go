@@ -17,8 +17,9 @@ type Config struct {
 	DB             string         // as package dburl has it
 	TrustedProxies []netip.Prefix // whose X-Forwarded-… are believed
 	Owner          Owner
-	Forms          []Pattern // pages whose forms get a key
-	Routes         []Route   // writes that are done once
+	Clean          time.Duration // how often expired keys are removed; 0: never
+	Forms          []Pattern     // pages whose forms get a key
+	Routes         []Route       // writes that are done once
 }
 
 // Default is the configuration where nothing is said.
@@ -30,6 +31,7 @@ func Default() Config {
 			netip.MustParsePrefix("127.0.0.1/32"), netip.MustParsePrefix("::1/128"),
 		},
 		Owner: Owner{Kind: ownerVisitor},
+		Clean: 10 * time.Minute,
 	}
 }
 

@@ -15,6 +15,7 @@ upstream: http://127.0.0.1:8081
 db: sqlite:nebis-gateway.db
 trusted_proxies: [127.0.0.1/32, 10.1.2.3/8, "::1"]
 owner: visitor            # visitor | cookie:NAME | header:NAME | none
+clean: 1h30m
 forms: ["GET /checkout*"]
 routes:
   - match: POST /checkout
@@ -65,6 +66,7 @@ upstream: http://127.0.0.1:8081
 db: sqlite:nebis-gateway.db
 trusted_proxies: [127.0.0.1/32, 10.0.0.0/8, "::1/128"]
 owner: visitor
+clean: 1h30m
 forms: ["GET /checkout*"]
 routes:
   - match: POST /checkout
@@ -122,7 +124,7 @@ func TestDefaults(t *testing.T) {
 	var out bytes.Buffer
 	_ = c.Print(&out)
 	for _, line := range []string{
-		"addr: 127.0.0.1:8080", "db: sqlite:nebis-gateway.db", `trusted_proxies: [127.0.0.1/32, "::1/128"]`, "owner: visitor", "forms: []",
+		"addr: 127.0.0.1:8080", "db: sqlite:nebis-gateway.db", `trusted_proxies: [127.0.0.1/32, "::1/128"]`, "owner: visitor", "clean: 10m", "forms: []",
 		"scope: /checkout", "key: [form:idempotency_key, header:Idempotency-Key]", `kind: ""`, "required: false", "status: 200-399", `body: ""`,
 		"on_upstream_error: unknown", "on_store_error: closed", "keep: 24h", `wait: ""`, "deadline: 1m", "max_body: 1MiB",
 	} {
@@ -150,7 +152,7 @@ func TestAMistakeInTheFileIsToldWithItsLineAndField(t *testing.T) {
 		{"db: oracle:x", "nebis.yaml:1: db: unknown kind of database"},
 		{"routes:\n- match: POTS /order.php", `nebis.yaml:2: routes[0].match: "POTS /order.php": "POTS" is none of the methods`},
 		{"forms: [HEAD /x]", `nebis.yaml:1: forms[0]: "HEAD /x": "HEAD" is none of the methods`},
-		{"adr: x", `nebis.yaml:1: adr: unknown field "adr"; there are addr, db, `},
+		{"adr: x", `nebis.yaml:1: adr: unknown field "adr"; there are addr, clean, db, `},
 		{"addr: a:1\naddr: b:1", "nebis.yaml:2: addr: the field is there twice"},
 		{"addr:\n", "nebis.yaml:1: addr: a value is missing"},
 		{"addr: [a]\n", "nebis.yaml:1: addr: a value is missing"},
@@ -158,6 +160,8 @@ func TestAMistakeInTheFileIsToldWithItsLineAndField(t *testing.T) {
 		{"addr: 'x", "nebis.yaml: "},
 		{"addr: a:1\n---\naddr: b:1", "more than one document"},
 		{"trusted_proxies: [127.0.0.1/32,\n  local]", `nebis.yaml:2: trusted_proxies[1]: "local" is not an address range`},
+		{"clean: never", `nebis.yaml:1: clean: "never" is not off, or a time`},
+		{"clean: 1ms", `nebis.yaml:1: clean: "1ms" is not off, or a time`},
 		{"owner: visiter", `nebis.yaml:1: owner: "visiter" is not visitor, cookie:NAME`},
 		{"owner: 'cookie:a b'", "nebis.yaml:1: owner: "},
 		{"forms: GET checkout", `nebis.yaml:1: forms[0]: "GET checkout": the path begins with a slash`},

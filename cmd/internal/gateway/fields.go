@@ -15,6 +15,7 @@ func (c *Config) fields(f *file) map[string]reader {
 		"db":              one(f, &c.DB, parseDB),
 		"trusted_proxies": many(f, &c.TrustedProxies, parsePrefix),
 		"owner":           one(f, &c.Owner, parseOwner),
+		"clean":           one(f, &c.Clean, parseClean),
 		"forms":           many(f, &c.Forms, ParsePattern),
 		"routes":          c.readRoutes(f),
 	}

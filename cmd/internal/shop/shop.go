@@ -88,6 +88,9 @@ func (s *Shop) Migrate(ctx context.Context) error {
 // Counts are those of its operations, for its Run to write.
 func (s *Shop) Counts() *hourly.Counter { return s.counts }
 
+// Store has the shop's keys.
+func (s *Shop) Store() *nebis.Store { return s.store }
+
 // Handler is the shop's web site and API.
 func (s *Shop) Handler() http.Handler {
 	mux := http.NewServeMux()
