@@ -114,3 +114,12 @@ func TestFailuresOfAnyText(t *testing.T) {
 type textError string
 
 func (e textError) Error() string { return string(e) }
+
+func (s *shop) failures() []callback.Failure {
+	s.t.Helper()
+	all, err := callback.Failures(s.t.Context(), s.db, s.store, "", 10)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return all
+}

@@ -291,13 +291,4 @@ func (s *shop) exec(statement string) {
 	}
 }
 
-func (s *shop) failures() []callback.Failure {
-	s.t.Helper()
-	all, err := callback.Failures(s.t.Context(), s.db, s.store, "", 10)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return all
-}
-
 var errShop = errors.New("the shop's printer is on fire")
