@@ -12,6 +12,7 @@ import (
 
 	"github.com/nebis-dev/nebis/cmd/internal/dburl"
 	"github.com/nebis-dev/nebis/cmd/internal/shop"
+	"github.com/nebis-dev/nebis/cmd/metrics"
 )
 
 const (
@@ -23,6 +24,7 @@ const (
 
 func newDemo(e env) *cobra.Command {
 	var addr, db string
+	m := &metricsFlags{}
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Runs a small shop that takes each order once",
@@ -41,17 +43,21 @@ Orders are public, on purpose. SIGINT and SIGTERM let running orders finish.`,
 			if !cmd.Flags().Changed("db") && e.getenv("NEBIS_DB") != "" {
 				db = e.getenv("NEBIS_DB")
 			}
-			return demo(cmd.Context(), e, addr, db)
+			return demo(cmd.Context(), e, addr, db, m)
 		},
 	}
 	cmd.Flags().StringVar(&addr, "addr", demoAddr, "address to listen on; port 0 picks a free one")
 	cmd.Flags().StringVar(&db, "db", demoDB, "database, also from NEBIS_DB:\n"+dburl.Forms)
+	m.flags(cmd)
 	return cmd
 }
 
-func demo(ctx context.Context, e env, addr, dbURL string) error {
+func demo(ctx context.Context, e env, addr, dbURL string, m *metricsFlags) error {
 	if _, _, err := net.SplitHostPort(addr); err != nil {
 		return usagef("--addr %q is not HOST:PORT", addr)
+	}
+	if err := m.check(); err != nil {
+		return err
 	}
 	target, err := dburl.Parse(dbURL)
 	if err != nil {
@@ -64,10 +70,19 @@ func demo(ctx context.Context, e env, addr, dbURL string) error {
 	defer db.Close()
 
 	log := slog.New(slog.NewTextHandler(e.stderr, nil))
-	s, err := openShop(ctx, db, target, log)
+	n, err := newInstruments()
+	if err != nil {
+		return err
+	}
+	s, err := openShop(ctx, db, target, log, n)
 	if err != nil {
 		return fmt.Errorf("database %s: %w", target, err)
 	}
+	stop, err := n.serve(m.addr, log)
+	if err != nil {
+		return err
+	}
+	defer stop()
 	ln, err := net.Listen("tcp", addr)
 	if err != nil {
 		return err
@@ -83,9 +98,12 @@ func demo(ctx context.Context, e env, addr, dbURL string) error {
 }
 
 // openShop makes the tables, so that a shop which says that it listens can sell.
-func openShop(ctx context.Context, db *sql.DB, target dburl.Target, log *slog.Logger) (*shop.Shop, error) {
-	s, err := shop.New(db, target.Dialect, log)
+func openShop(ctx context.Context, db *sql.DB, target dburl.Target, log *slog.Logger, n *instruments) (*shop.Shop, error) {
+	s, err := shop.New(db, target.Dialect, log, n.Observe)
 	if err != nil {
+		return nil, err
+	}
+	if err := n.Watch(db, s.Store(), &metrics.WatchOptions{Outbox: "nebis_demo_outbox"}); err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, demoStart)

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -23,6 +25,7 @@ type gatewayFlags struct {
 	addr, upstream, db, config string
 	protect, forms             []string
 	observe, check, print      bool
+	metrics                    metricsFlags
 }
 
 func newGateway(e env) *cobra.Command {
@@ -39,7 +42,7 @@ Without a method it is any that writes.
 
 Flags go before the environment (NEBIS_ADDR, NEBIS_UPSTREAM, NEBIS_DB, NEBIS_OWNER,
 NEBIS_TRUSTED_PROXIES, NEBIS_PROTECT and NEBIS_FORMS with commas between patterns,
-NEBIS_OBSERVE=1, NEBIS_CONFIG), and that before the file. SIGINT and SIGTERM let
+NEBIS_OBSERVE=1, NEBIS_METRICS, NEBIS_METRICS_PUBLIC=true, NEBIS_CONFIG), and that before the file. SIGINT and SIGTERM let
 running requests finish. A socket that systemd has opened is taken in place of --addr.`,
 		Example: `  nebis gateway --upstream http://127.0.0.1:8081 --protect 'POST /checkout' --forms 'GET /checkout*'
   nebis gateway --upstream http://127.0.0.1:8081 --forms 'GET /checkout*' --observe
@@ -61,6 +64,7 @@ func (f *gatewayFlags) flags(cmd *cobra.Command) {
 	flags.StringArrayVar(&f.protect, "protect", nil, "`pattern` of writes that are done once; may be given several times")
 	flags.StringArrayVar(&f.forms, "forms", nil, "`pattern` of pages whose forms get a key and the script; may be given several times")
 	flags.BoolVar(&f.observe, "observe", false, "change nothing; at the end, print which writes came twice and what would have stopped them")
+	f.metrics.flags(cmd)
 	flags.StringVar(&f.config, "config", "", "`file` with all of this and more, in YAML")
 	flags.BoolVar(&f.check, "check-config", false, "only tell whether the configuration is right")
 	flags.BoolVar(&f.print, "print-config", false, "only print what is in force, as a file; a database's password is in it")
@@ -115,9 +119,10 @@ func (f *gatewayFlags) settle(cmd *cobra.Command, e env) (gateway.Config, error)
 		values []string
 	}{
 		{"addr", []string{f.addr}}, {"upstream", []string{f.upstream}}, {"db", []string{f.db}}, {"protect", f.protect}, {"forms", f.forms},
+		{"metrics", []string{f.metrics.addr}}, {"metrics-public", []string{strconv.FormatBool(f.metrics.public)}},
 	} {
 		if cmd.Flags().Changed(flag.name) {
-			overrides = append(overrides, gateway.Override{Field: flag.name, Source: "--" + flag.name, Values: flag.values})
+			overrides = append(overrides, gateway.Override{Field: strings.ReplaceAll(flag.name, "-", "_"), Source: "--" + flag.name, Values: flag.values})
 		}
 	}
 	if err := c.Apply(overrides); err != nil {
@@ -128,14 +133,22 @@ func (f *gatewayFlags) settle(cmd *cobra.Command, e env) (gateway.Config, error)
 
 func (f *gatewayFlags) serve(ctx context.Context, e env, c gateway.Config) error {
 	log := slog.New(slog.NewTextHandler(e.stderr, nil))
-	o := gateway.Options{Log: log}
+	n, err := newInstruments()
+	if err != nil {
+		return err
+	}
+	through, err := newPassing(n, c)
+	if err != nil {
+		return err
+	}
+	o := gateway.Options{Log: log, Done: through.done}
 	if f.observe {
 		o.Observe = gateway.NewObserver()
 	} else if err := f.secret(e, c, &o); err != nil {
 		return err
 	}
 	if len(c.Routes) > 0 && !f.observe {
-		db, counts, err := keeper(ctx, c, &o)
+		db, counts, err := keeper(ctx, c, &o, n)
 		if err != nil {
 			return err
 		}
@@ -146,6 +159,11 @@ func (f *gatewayFlags) serve(ctx context.Context, e env, c gateway.Config) error
 	if err != nil {
 		return err
 	}
+	stop, err := n.serve(c.Metrics, log)
+	if err != nil {
+		return err
+	}
+	defer stop()
 	ln, err := gateway.Listen(c.Addr)
 	if err != nil {
 		return err
@@ -171,7 +189,7 @@ func (f *gatewayFlags) serve(ctx context.Context, e env, c gateway.Config) error
 const gatewayStart = 30 * time.Second
 
 // keeper opens the database that holds the keys, and gives the routes their guard.
-func keeper(ctx context.Context, c gateway.Config, o *gateway.Options) (*sql.DB, *hourly.Counter, error) {
+func keeper(ctx context.Context, c gateway.Config, o *gateway.Options, n *instruments) (*sql.DB, *hourly.Counter, error) {
 	target, err := dburl.Parse(c.DB)
 	if err != nil {
 		return nil, nil, usagef("db: %w", err)
@@ -184,9 +202,15 @@ func keeper(ctx context.Context, c gateway.Config, o *gateway.Options) (*sql.DB,
 	if err != nil {
 		return nil, nil, errors.Join(err, db.Close())
 	}
-	store, err := nebis.New(db, target.Dialect, &nebis.Options{Observe: counts.Observe})
+	store, err := nebis.New(db, target.Dialect, &nebis.Options{Observe: func(ctx context.Context, e nebis.Event) {
+		counts.Observe(ctx, e)
+		n.Observe(ctx, e)
+	}})
 	if err == nil {
 		err = prepare(ctx, store, o.Log)
+	}
+	if err == nil {
+		err = n.Watch(db, store, nil)
 	}
 	if err != nil {
 		return nil, nil, errors.Join(fmt.Errorf("database %s: %w", target, err), db.Close())

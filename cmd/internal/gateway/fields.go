@@ -17,6 +17,8 @@ func (c *Config) fields(f *file) map[string]reader {
 		"owner":           one(f, &c.Owner, parseOwner),
 		"forms":           many(f, &c.Forms, ParsePattern),
 		"routes":          c.readRoutes(f),
+		"metrics":         one(f, &c.Metrics, parseMetrics),
+		"metrics_public":  one(f, &c.MetricsPublic, parseBool),
 	}
 }
 
