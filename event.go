@@ -20,6 +20,11 @@ const (
 	Failed         Outcome = "failed"          // malformed, busy, not committed, database out of reach
 )
 
+// Outcomes lists all outcomes: the good ones first.
+func Outcomes() []Outcome {
+	return []Outcome{Ran, TookOver, ReplayedMemory, ReplayedTable, Released, InProgress, Mismatch, NotKept, Unknown, Lost, Failed}
+}
+
 // An Event tells of one finished operation. The key and the owner are not in it.
 type Event struct {
 	Scope    string

@@ -6,7 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"os"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -25,6 +28,7 @@ type gatewayFlags struct {
 	protect, forms             []string
 	observe, check, print      bool
 	noClean                    bool
+	metrics                    metricsFlags
 }
 
 func newGateway(e env) *cobra.Command {
@@ -41,7 +45,7 @@ Without a method it is any that writes.
 
 Flags go before the environment (NEBIS_ADDR, NEBIS_UPSTREAM, NEBIS_DB, NEBIS_OWNER,
 NEBIS_TRUSTED_PROXIES, NEBIS_PROTECT and NEBIS_FORMS with commas between patterns,
-NEBIS_OBSERVE=1, NEBIS_CONFIG), and that before the file. SIGINT and SIGTERM let
+NEBIS_OBSERVE=1, NEBIS_METRICS, NEBIS_METRICS_PUBLIC=true, NEBIS_CONFIG), and that before the file. SIGINT and SIGTERM let
 running requests finish. A socket that systemd has opened is taken in place of --addr.`,
 		Example: `  nebis gateway --upstream http://127.0.0.1:8081 --protect 'POST /checkout' --forms 'GET /checkout*'
   nebis gateway --upstream http://127.0.0.1:8081 --forms 'GET /checkout*' --observe
@@ -63,6 +67,7 @@ func (f *gatewayFlags) flags(cmd *cobra.Command) {
 	flags.StringArrayVar(&f.protect, "protect", nil, "`pattern` of writes that are done once; may be given several times")
 	flags.StringArrayVar(&f.forms, "forms", nil, "`pattern` of pages whose forms get a key and the script; may be given several times")
 	flags.BoolVar(&f.observe, "observe", false, "change nothing; at the end, print which writes came twice and what would have stopped them")
+	f.metrics.flags(cmd)
 	flags.StringVar(&f.config, "config", "", "`file` with all of this and more, in YAML")
 	flags.BoolVar(&f.noClean, "no-clean", false, "do not remove expired keys (else as often as clean in the file says, every 10 minutes or so)")
 	flags.BoolVar(&f.check, "check-config", false, "only tell whether the configuration is right")
@@ -118,9 +123,10 @@ func (f *gatewayFlags) settle(cmd *cobra.Command, e env) (gateway.Config, error)
 		values []string
 	}{
 		{"addr", []string{f.addr}}, {"upstream", []string{f.upstream}}, {"db", []string{f.db}}, {"protect", f.protect}, {"forms", f.forms},
+		{"metrics", []string{f.metrics.addr}}, {"metrics-public", []string{strconv.FormatBool(f.metrics.public)}},
 	} {
 		if cmd.Flags().Changed(flag.name) {
-			overrides = append(overrides, gateway.Override{Field: flag.name, Source: "--" + flag.name, Values: flag.values})
+			overrides = append(overrides, gateway.Override{Field: strings.ReplaceAll(flag.name, "-", "_"), Source: "--" + flag.name, Values: flag.values})
 		}
 	}
 	if err := c.Apply(overrides); err != nil {
@@ -134,7 +140,11 @@ func (f *gatewayFlags) settle(cmd *cobra.Command, e env) (gateway.Config, error)
 
 func (f *gatewayFlags) serve(ctx context.Context, e env, c gateway.Config) error {
 	log := slog.New(slog.NewTextHandler(e.stderr, nil))
-	o := gateway.Options{Log: log}
+	n, through, err := gatewayInstruments(c)
+	if err != nil {
+		return err
+	}
+	o := gateway.Options{Log: log, Done: through.done}
 	if f.observe {
 		o.Observe = gateway.NewObserver()
 	} else if err := f.secret(e, c, &o); err != nil {
@@ -142,29 +152,28 @@ func (f *gatewayFlags) serve(ctx context.Context, e env, c gateway.Config) error
 	}
 	var keys []sweeper.Job
 	if len(c.Routes) > 0 && !f.observe {
-		k, err := keeper(ctx, c, &o)
+		k, err := keeper(ctx, c, &o, n)
 		if err != nil {
 			return err
 		}
 		defer k.db.Close()
 		defer counting(ctx, k.counts, log)()
-		keys = append(keys, sweeper.Keys(k.store))
+		keys = append(keys, sweeper.Keys(k.store, n.Swept))
 	}
 	g, err := gateway.New(c, o)
 	if err != nil {
 		return err
 	}
+	hide, err := n.serve(c.Metrics, log)
+	if err != nil {
+		return err
+	}
+	defer hide()
 	ln, err := gateway.Listen(c.Addr)
 	if err != nil {
 		return err
 	}
-	if !f.observe {
-		for _, w := range c.Warnings() {
-			log.Warn(w)
-		}
-	}
-	log.Info("the gateway is open", "site", c.Upstream, "routes", len(c.Routes), "forms", len(c.Forms), "observing", f.observe)
-	fmt.Fprintf(e.stdout, "listening on http://%s\n", reachable(ln.Addr()))
+	f.announce(e, c, ln, log)
 	ctx, stop := context.WithCancel(ctx)
 	defer sweeper.Beside(ctx, c.Clean, log, keys...)()
 	defer stop()
@@ -178,6 +187,16 @@ func (f *gatewayFlags) serve(ctx context.Context, e env, c gateway.Config) error
 	return nil
 }
 
+func (f *gatewayFlags) announce(e env, c gateway.Config, ln net.Listener, log *slog.Logger) {
+	if !f.observe {
+		for _, w := range c.Warnings() {
+			log.Warn(w)
+		}
+	}
+	log.Info("the gateway is open", "site", c.Upstream, "routes", len(c.Routes), "forms", len(c.Forms), "observing", f.observe)
+	fmt.Fprintf(e.stdout, "listening on http://%s\n", reachable(ln.Addr()))
+}
+
 // gatewayStart is how long the database may take to answer at the start.
 const gatewayStart = 30 * time.Second
 
@@ -189,7 +208,7 @@ type kept struct {
 }
 
 // keeper opens the database that holds the keys, and gives the routes their guard.
-func keeper(ctx context.Context, c gateway.Config, o *gateway.Options) (*kept, error) {
+func keeper(ctx context.Context, c gateway.Config, o *gateway.Options, n *instruments) (*kept, error) {
 	target, err := dburl.Parse(c.DB)
 	if err != nil {
 		return nil, usagef("db: %w", err)
@@ -202,9 +221,15 @@ func keeper(ctx context.Context, c gateway.Config, o *gateway.Options) (*kept, e
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	store, err := nebis.New(db, target.Dialect, &nebis.Options{Observe: counts.Observe})
+	store, err := nebis.New(db, target.Dialect, &nebis.Options{Observe: func(ctx context.Context, e nebis.Event) {
+		counts.Observe(ctx, e)
+		n.Observe(ctx, e)
+	}})
 	if err == nil {
 		err = prepare(ctx, store, o.Log)
+	}
+	if err == nil {
+		err = n.Watch(db, store, nil)
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("database %s: %w", target, err), db.Close())

@@ -18,6 +18,8 @@ type Config struct {
 	TrustedProxies []netip.Prefix // whose X-Forwarded-… are believed
 	Owner          Owner
 	Clean          time.Duration // how often expired keys are removed; 0: never
+	Metrics        string        // where Prometheus reads; empty: nowhere
+	MetricsPublic  bool          // other machines may reach it
 	Forms          []Pattern     // pages whose forms get a key
 	Routes         []Route       // writes that are done once
 }
@@ -140,6 +142,7 @@ func (c *Config) Settle() error {
 	if c.Upstream == "" {
 		add("upstream", errors.New("name the site behind the gateway, such as http://127.0.0.1:8081"))
 	}
+	add("metrics", Metrics(c.Metrics, c.MetricsPublic))
 	for i := range c.Routes {
 		add(fmt.Sprintf("routes[%d]", i), c.Routes[i].settle())
 	}

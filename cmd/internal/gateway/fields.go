@@ -18,6 +18,8 @@ func (c *Config) fields(f *file) map[string]reader {
 		"clean":           one(f, &c.Clean, parseClean),
 		"forms":           many(f, &c.Forms, ParsePattern),
 		"routes":          c.readRoutes(f),
+		"metrics":         one(f, &c.Metrics, parseMetrics),
+		"metrics_public":  one(f, &c.MetricsPublic, parseBool),
 	}
 }
 

@@ -9,16 +9,19 @@ import (
 	"github.com/nebis-dev/nebis"
 )
 
-// now is the database's clock.
-func (t *Table) now() string {
-	switch t.d {
+// Now is the database's clock. On PostgreSQL it stands still during a statement: an
+// index is of no use to compare with one that does not.
+func Now(d nebis.Dialect) string {
+	switch d {
 	case nebis.MySQL:
 		return `UTC_TIMESTAMP(6)`
 	case nebis.Postgres:
-		return `clock_timestamp()`
+		return `statement_timestamp()`
 	}
 	return `strftime('%Y-%m-%d %H:%M:%f', 'now')`
 }
+
+func (t *Table) now() string { return Now(t.d) }
 
 // ago is the database's clock some time before.
 func (t *Table) ago(d time.Duration) string {
@@ -26,7 +29,7 @@ func (t *Table) ago(d time.Duration) string {
 	case nebis.MySQL:
 		return fmt.Sprintf(`UTC_TIMESTAMP(6) - INTERVAL %d MICROSECOND`, d.Microseconds())
 	case nebis.Postgres:
-		return fmt.Sprintf(`clock_timestamp() - %d * interval '1 microsecond'`, d.Microseconds())
+		return fmt.Sprintf(`statement_timestamp() - %d * interval '1 microsecond'`, d.Microseconds())
 	}
 	return fmt.Sprintf(`strftime('%%Y-%%m-%%d %%H:%%M:%%f', 'now', '%+.3f seconds')`, -d.Seconds())
 }
@@ -43,18 +46,23 @@ func (t *Table) at(m time.Time) string {
 	return `'` + text[:len(text)-3] + `'`
 }
 
-// micros is a column in microseconds since 1970, which every driver reads the
-// same; NULL where the table has no such column.
-func (t *Table) micros(column string) string {
-	switch {
-	case !t.has[column]:
-		return `NULL`
-	case t.d == nebis.MySQL:
-		return `TIMESTAMPDIFF(MICROSECOND, '1970-01-01', ` + column + `)`
-	case t.d == nebis.Postgres:
-		return `(EXTRACT(EPOCH FROM ` + column + `) * 1000000)::bigint`
+// Micros is a time in microseconds since 1970, which every driver reads the same.
+func Micros(d nebis.Dialect, t string) string {
+	switch d {
+	case nebis.MySQL:
+		return `TIMESTAMPDIFF(MICROSECOND, '1970-01-01', ` + t + `)`
+	case nebis.Postgres:
+		return `(EXTRACT(EPOCH FROM ` + t + `) * 1000000)::bigint`
 	}
-	return `CAST(ROUND((julianday(` + column + `) - 2440587.5) * 86400000) * 1000 AS INTEGER)`
+	return `CAST(ROUND((julianday(` + t + `) - 2440587.5) * 86400000) * 1000 AS INTEGER)`
+}
+
+// micros is a column in microseconds, NULL where the table has no such column.
+func (t *Table) micros(column string) string {
+	if !t.has[column] {
+		return `NULL`
+	}
+	return Micros(t.d, column)
 }
 
 // column is a column, or what stands for it where the table has none.

@@ -42,8 +42,9 @@ type Shop struct {
 	lost         *once // answers, by key
 }
 
-// New makes the shop. It does not touch the database: Migrate does.
-func New(db *sql.DB, d nebis.Dialect, log *slog.Logger) (*Shop, error) {
+// New makes the shop. It does not touch the database: Migrate does. What its Store does
+// is told to observe, too.
+func New(db *sql.DB, d nebis.Dialect, log *slog.Logger, observe ...func(context.Context, nebis.Event)) (*Shop, error) {
 	own, err := dialectOf(d)
 	if err != nil {
 		return nil, err
@@ -52,7 +53,12 @@ func New(db *sql.DB, d nebis.Dialect, log *slog.Logger) (*Shop, error) {
 	if err != nil {
 		return nil, err
 	}
-	store, err := nebis.New(db, d, &nebis.Options{Table: keyTable, Observe: counts.Observe})
+	store, err := nebis.New(db, d, &nebis.Options{Table: keyTable, Observe: func(ctx context.Context, e nebis.Event) {
+		counts.Observe(ctx, e)
+		for _, o := range observe {
+			o(ctx, e)
+		}
+	}})
 	if err != nil {
 		return nil, err
 	}

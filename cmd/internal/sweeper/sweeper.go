@@ -20,12 +20,16 @@ type Job struct {
 	Clean func(context.Context) (int, error)
 }
 
-// Keys is the job for the keys of a store.
-func Keys(s *nebis.Store) Job {
+// Keys is the job for the keys of a store. swept is told how each clean-up of this
+// process has ended, other than by the end of the program.
+func Keys(s *nebis.Store, swept func(rows int, err error)) Job {
 	return Job{s.Table(), func(ctx context.Context) (int, error) {
 		done, err := s.Sweep(ctx, nil)
 		if errors.Is(err, nebis.ErrSweeping) {
-			err = nil // another process is at it
+			return 0, nil // another process is at it
+		}
+		if ctx.Err() == nil {
+			swept(done.Rows, err)
 		}
 		return done.Rows, err
 	}}

@@ -32,7 +32,8 @@ func TestItCleansAgainAndAgainUntilTheProgramEnds(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	var log bytes.Buffer
-	keys, rounds := Keys(store), 0
+	swept := 0
+	keys, rounds := Keys(store, func(rows int, err error) { swept += rows }), 0
 	job := Job{keys.Name, func(ctx context.Context) (int, error) {
 		switch rounds++; rounds {
 		case 1, 2:
@@ -47,7 +48,7 @@ func TestItCleansAgainAndAgainUntilTheProgramEnds(t *testing.T) {
 		return keys.Clean(ctx)
 	}}
 	Beside(ctx, time.Millisecond, slog.New(slog.NewTextHandler(&log, nil)), job)()
-	if s := log.String(); rounds != 4 || strings.Count(s, "table=idempotency removed=1") != 2 || strings.Count(s, "no database") != 1 {
+	if s := log.String(); rounds != 4 || swept != 2 || strings.Count(s, "table=idempotency removed=1") != 2 || strings.Count(s, "no database") != 1 {
 		t.Errorf("%d rounds, %s", rounds, s)
 	}
 }
