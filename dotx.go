@@ -106,6 +106,10 @@ func (g *guest) acquire(ctx context.Context) (*row, error) {
 			return nil, context.Cause(ctx)
 		case errors.Is(err, ErrTxGone):
 			return nil, err
+		case deadlocked(err):
+			// The transaction holds what the other one waits for, and would go on to: they
+			// would meet again until the wait is used up.
+			return nil, fmt.Errorf("%w: the key's row cannot be had: %w", ErrTxGone, err)
 		case r != nil && !r.free:
 			return r, nil
 		}
@@ -113,6 +117,13 @@ func (g *guest) acquire(ctx context.Context) (*row, error) {
 	}
 	// The row is there, but this transaction's snapshot is older.
 	return nil, fmt.Errorf("%w: the key's row cannot be seen: %w", ErrTxGone, orBusy(last))
+}
+
+// deadlocked reports whether PostgreSQL ended a statement to break a deadlock. Other
+// databases end the transaction with it.
+func deadlocked(err error) bool {
+	var state interface{ SQLState() string }
+	return errors.As(err, &state) && state.SQLState() == "40P01"
 }
 
 // claim sends one claim below a savepoint. When it does not get the row, all is

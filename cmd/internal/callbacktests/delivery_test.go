@@ -66,7 +66,7 @@ func TestADeliveryUnderWayIsNotAcknowledged(t *testing.T) {
 
 func TestAForgedNoticeLeavesNoTrace(t *testing.T) {
 	everywhere(t, func(t *testing.T, s *shop) {
-		forger, err := callbacktest.Makers[s.sender.Provider.Name](callbacktest.Keys{})
+		forger, err := senders[s.name].make(callbacktest.Keys{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -82,7 +82,7 @@ func TestAForgedNoticeLeavesNoTrace(t *testing.T) {
 }
 
 func TestAProbeIsRefused(t *testing.T) {
-	one(t, "wechatpay", func(t *testing.T, s *shop) {
+	where(t, probes, func(t *testing.T, s *shop) {
 		r, err := s.sender.Request(s.url, callbacktest.Notice{})
 		if err != nil {
 			t.Fatal(err)
