@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"io"
@@ -11,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/nebis-dev/nebis"
-	"github.com/nebis-dev/nebis/cmd/internal/dburl"
 	"github.com/nebis-dev/nebis/cmd/internal/report"
 )
 
@@ -20,7 +18,7 @@ const exitStopped = 130
 
 // cleanFlags is the command line of clean.
 type cleanFlags struct {
-	db, table    string
+	placeFlags
 	dry, json    bool
 	older, pause time.Duration
 	batch        int
@@ -47,8 +45,7 @@ Exit code: 0 done, 2 it could not run or was called wrongly, or another one runs
 		RunE: func(cmd *cobra.Command, _ []string) error { return unable(f.run(cmd, e)) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.db, "db", "", "database, also from NEBIS_DB:\n"+dburl.Forms)
-	flags.StringVar(&f.table, "table", "idempotency", "the key table; a schema may stand before a dot")
+	f.placeFlags.flags(cmd)
 	flags.BoolVar(&f.dry, "dry-run", false, "only count what would be removed")
 	flags.DurationVar(&f.older, "older-than", 0, "only what has expired for longer than this, such as 24h")
 	flags.IntVar(&f.batch, "batch", 1000, "rows of the first batch; later ones follow the time that it takes")
@@ -66,59 +63,34 @@ func (f *cleanFlags) run(cmd *cobra.Command, e env) error {
 	case f.pause < 0:
 		return usagef("--pause %v is negative", f.pause)
 	}
-	store, target, db, err := f.open(cmd, e)
+	p, err := f.open(cmd, e, nebis.Options{})
 	if err != nil {
 		return err
 	}
-	defer db.Close()
+	defer p.db.Close()
 	ctx := cmd.Context()
-	n, more, err := store.Expired(ctx, f.older, countMost)
+	n, more, err := p.store.Expired(ctx, f.older, countMost)
 	if err != nil {
-		return f.failed(ctx, store, target, err)
+		return f.failed(ctx, p, err)
 	}
 	if f.dry {
-		return f.tellDry(e, target, n, more)
+		return f.tellDry(e, p, n, more)
 	}
 	total := n
 	if more {
 		total = 0
 	}
-	return f.sweep(ctx, e, store, target, total)
+	return f.sweep(ctx, e, p, total)
 }
 
 // countMost bounds the count that comes before the work.
 const countMost = 1_000_000
 
-func (f *cleanFlags) open(cmd *cobra.Command, e env) (*nebis.Store, dburl.Target, *sql.DB, error) {
-	url := f.db
-	if !cmd.Flags().Changed("db") {
-		url = e.getenv("NEBIS_DB")
-	}
-	if url == "" {
-		return nil, dburl.Target{}, nil, usagef("--db or NEBIS_DB names the database: %s", dburl.Forms)
-	}
-	target, err := dburl.Parse(url)
-	if err != nil {
-		return nil, target, nil, usagef("--db: %w", err)
-	}
-	target = target.Existing()
-	db, err := target.Open()
-	if err != nil {
-		return nil, target, nil, err
-	}
-	store, err := nebis.New(db, target.Dialect, &nebis.Options{Table: f.table})
-	if err != nil {
-		db.Close()
-		return nil, target, nil, usagef("--table: %w", err)
-	}
-	return store, target, db, nil
-}
-
-func (f *cleanFlags) sweep(ctx context.Context, e env, store *nebis.Store, target dburl.Target, total int) error {
+func (f *cleanFlags) sweep(ctx context.Context, e env, p *place, total int) error {
 	bar := newProgress(e, total, " rows")
 	lines := &lines{w: e.stderr, quiet: f.json || isTerminal(e.stderr)}
 	begun := time.Now()
-	done, err := store.Sweep(ctx, &nebis.SweepOptions{
+	done, err := p.store.Sweep(ctx, &nebis.SweepOptions{
 		Batch: f.batch, Pause: f.pause, OlderThan: f.older,
 		Progress: func(s nebis.Swept) {
 			bar.set(s.Rows)
@@ -128,13 +100,13 @@ func (f *cleanFlags) sweep(ctx context.Context, e env, store *nebis.Store, targe
 	bar.clear()
 	stopped := err != nil && ctx.Err() != nil && errors.Is(err, context.Cause(ctx))
 	if err != nil && !stopped {
-		err = f.failed(ctx, store, target, err)
+		err = f.failed(ctx, p, err)
 		if done.Batches > 0 {
 			err = fmt.Errorf("%w; until then: %s", err, rowsText(done.Rows)+" removed")
 		}
 		return err
 	}
-	if err := f.tell(e, done, stopped, time.Since(begun)); err != nil {
+	if err := f.tell(e, p, done, stopped, time.Since(begun)); err != nil {
 		return err
 	}
 	if stopped {
@@ -144,14 +116,14 @@ func (f *cleanFlags) sweep(ctx context.Context, e env, store *nebis.Store, targe
 }
 
 // failed says why a table could not be cleaned.
-func (f *cleanFlags) failed(ctx context.Context, store *nebis.Store, target dburl.Target, err error) error {
+func (f *cleanFlags) failed(ctx context.Context, p *place, err error) error {
 	if errors.Is(err, nebis.ErrSweeping) {
-		return fmt.Errorf("%s in %s: another clean-up runs, or was killed less than two minutes ago; this one has ended", f.table, target)
+		return fmt.Errorf("%s in %s: another clean-up runs, or was killed less than two minutes ago; this one has ended", p.table, p.target)
 	}
-	if plan, planErr := store.Migrate(ctx, true); ctx.Err() == nil && (planErr != nil || len(plan) > 0) {
-		return fmt.Errorf("%s in %s is not there, or not migrated yet: Store.Migrate makes it ready; nothing was removed (%w)", f.table, target, err)
+	if plan, planErr := p.store.Migrate(ctx, true); ctx.Err() == nil && (planErr != nil || len(plan) > 0) {
+		return fmt.Errorf("%s in %s is not there, or not migrated yet: Store.Migrate makes it ready; nothing was removed (%w)", p.table, p.target, err)
 	}
-	return fmt.Errorf("database %s: %w", target, err)
+	return fmt.Errorf("database %s: %w", p.target, err)
 }
 
 // cleaned is the JSON of clean.
@@ -163,7 +135,7 @@ type cleaned struct {
 	Seconds float64 `json:"seconds"`
 }
 
-func (f *cleanFlags) tellDry(e env, target dburl.Target, n int, more bool) error {
+func (f *cleanFlags) tellDry(e env, p *place, n int, more bool) error {
 	if f.json {
 		return printJSON(e.stdout, cleaned{Swept: nebis.Swept{Rows: n}, DryRun: true, More: more})
 	}
@@ -171,11 +143,11 @@ func (f *cleanFlags) tellDry(e env, target dburl.Target, n int, more bool) error
 	if more {
 		least = "at least "
 	}
-	_, err := fmt.Fprintf(e.stdout, "%s in %s: %s%s would be removed\n", f.table, target, least, rowsText(n))
+	_, err := fmt.Fprintf(e.stdout, "%s in %s: %s%s would be removed\n", p.table, p.target, least, rowsText(n))
 	return err
 }
 
-func (f *cleanFlags) tell(e env, done nebis.Swept, stopped bool, took time.Duration) error {
+func (f *cleanFlags) tell(e env, p *place, done nebis.Swept, stopped bool, took time.Duration) error {
 	if f.json {
 		return printJSON(e.stdout, cleaned{Swept: done, Stopped: stopped, Seconds: took.Seconds()})
 	}
@@ -183,7 +155,7 @@ func (f *cleanFlags) tell(e env, done nebis.Swept, stopped bool, took time.Durat
 	if stopped {
 		end = "stopped before the end: "
 	}
-	_, err := fmt.Fprintf(e.stdout, "%s%s removed in %s, in %d batches\n", end, rowsText(done.Rows), took.Round(10*time.Millisecond), done.Batches)
+	_, err := fmt.Fprintf(e.stdout, "%s in %s: %s%s removed in %s, in %d batches\n", p.table, p.target, end, rowsText(done.Rows), took.Round(10*time.Millisecond), done.Batches)
 	return err
 }
 

@@ -86,6 +86,16 @@ func TestCleanAsJSON(t *testing.T) {
 	}
 }
 
+// As every command: without --table, the demo's where only that is there.
+func TestCleanTakesTheTableThatIsThere(t *testing.T) {
+	url := "sqlite:" + filepath.Join(t.TempDir(), "demo.db")
+	db := dusty(t, url, "nebis_demo_idempotency", 7)
+	code, stdout, stderr := call(t, nil, "clean", "--db", url)
+	if left := rowsLeft(t, db, "nebis_demo_idempotency"); code != 0 || left != 1 || !strings.Contains(stdout, "nebis_demo_idempotency") {
+		t.Errorf("exit %d, %d left: %s%s", code, left, stdout, stderr)
+	}
+}
+
 func TestCleanRefusesWhatItCannotDo(t *testing.T) {
 	old := "sqlite:" + filepath.Join(t.TempDir(), "old.db")
 	target, err := dburl.Parse(old)
