@@ -44,7 +44,7 @@ type Swept struct {
 // One Sweep runs at a time, over all processes: another returns ErrSweeping at
 // once. The turn is a row of the table (scope nebis.sweep), which also says when
 // the last one came to its end, see LastSweep; where a process died in the middle,
-// it is free again after a minute.
+// it is free again after a minute or two.
 //
 // When ctx ends, it stops after the batch that runs, and returns how far it came
 // and the context's error. A batch that fails (a statement time-out, a deadlock) is

@@ -43,8 +43,8 @@ func Moved(res sql.Result, err error) (bool, error) {
 // Once runs fn in tx unless the same business was done before: by another notice, or
 // by the page that the customer comes back to, which calls it in a transaction of its
 // own, see [nebis.Store.Tx]. It returns whether fn ran. When both come at once one
-// waits for the other's transaction to end. On MySQL and MariaDB one of them may lose
-// its transaction to a deadlock instead ([nebis.ErrTxGone]): all of it is rolled back.
+// waits for the other's transaction to end. On a server one of them may lose its
+// transaction to a deadlock instead ([nebis.ErrTxGone]): all of it is rolled back.
 // [Handler] runs again by itself; a page begins its transaction anew.
 //
 // Scope names what is done ("points"), e says for what; fn's error leaves the business

@@ -113,6 +113,7 @@ func openShop(ctx context.Context, db *sql.DB, target dburl.Target, log *slog.Lo
 	if err != nil {
 		return nil, err
 	}
+	// The site's own outbox, in the same database, is none of the demo's.
 	if err := n.Watch(db, s.Store(), &metrics.WatchOptions{Outbox: "nebis_demo_outbox"}); err != nil {
 		return nil, err
 	}

@@ -35,19 +35,6 @@ func Keys(s *nebis.Store, swept func(rows int, err error)) Job {
 	}}
 }
 
-// Batches is the job of a Purge, such as that of an outbox: a call removes at most
-// so many rows.
-func Batches(name string, purge func(ctx context.Context, limit int) (int, error)) Job {
-	return Job{name, func(ctx context.Context) (all int, err error) {
-		for n := 1; err == nil && n > 0; {
-			n, err = purge(ctx, 500)
-			all += n
-			wait(ctx, 10*time.Millisecond)
-		}
-		return all, err
-	}}
-}
-
 // Run does the jobs every so often until ctx ends; the first time somewhat
 // earlier, so that programs that were started together do not meet.
 func Run(ctx context.Context, every time.Duration, log *slog.Logger, jobs ...Job) {

@@ -56,15 +56,3 @@ func TestItCleansAgainAndAgainUntilTheProgramEnds(t *testing.T) {
 func TestOffMeansNever(t *testing.T) {
 	Beside(t.Context(), 0, slog.Default(), Job{"t", func(context.Context) (int, error) { panic("cleaned") }})()
 }
-
-func TestBatchesUntilNothingIsLeft(t *testing.T) {
-	left := 1100
-	n, err := Batches("outbox", func(_ context.Context, limit int) (int, error) {
-		n := min(limit, left)
-		left -= n
-		return n, nil
-	}).Clean(t.Context())
-	if n != 1100 || err != nil || left != 0 {
-		t.Errorf("%d, error %v, %d left", n, err, left)
-	}
-}
