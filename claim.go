@@ -48,13 +48,11 @@ func (c *call) lookFirst(ctx context.Context) *row {
 	}
 	ctx, cancel := context.WithTimeout(ctx, max(c.left(), time.Second))
 	defer cancel()
-	var r *row
-	var err error
-	if pre.read == nil {
-		r, err = readRow(ctx, c.s.db, e.read, c.op)
-	} else {
-		r, err = scanRow(pre.read.QueryRowContext(ctx, c.op.Key, c.op.Scope, c.op.Owner))
+	var q querier = c.s.db
+	if pre.read != nil {
+		q = preparedQuery{pre.read}
 	}
+	r, err := readRow(ctx, q, e.read, c.op)
 	if err != nil || r == nil || r.status != "done" || r.free {
 		return nil
 	}

@@ -83,7 +83,7 @@ func (s *Store) do(ctx context.Context, op Op, fn func(context.Context, *sql.Tx)
 	if err := c.nested(ctx); err != nil {
 		return nil, false, err
 	}
-	f, r, err := s.fs.join(ctx, c.key(), s.o.MaxWaiters, c.left())
+	f, r, err := s.fs.join(ctx, c)
 	switch {
 	case err != nil:
 		return nil, false, err
@@ -181,7 +181,7 @@ func (c *call) release(ctx context.Context, x *session, err error) error {
 
 // finish saves and commits. The row that it returns serves those who wait.
 func (c *call) finish(ctx context.Context, x *session, raw []byte) (*row, bool, error) {
-	r := &row{status: "done", fingerprint: c.op.Fingerprint, token: c.token}
+	r := &row{status: "done", fingerprint: c.op.Fingerprint, token: c.token, at: time.Now()}
 	if len(raw) <= c.op.MaxResponse {
 		r.response = sql.NullString{String: string(raw), Valid: true}
 	}

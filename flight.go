@@ -27,32 +27,47 @@ type flight struct {
 	row     *row
 }
 
-// join makes the caller the leader of its key (a flight, no row), or waits until
-// the leader has a row for everyone (a row, no flight). A caller that waited may
-// become the leader because the one before it failed.
-func (fs *flights) join(ctx context.Context, k flightKey, most int, wait time.Duration) (*flight, *row, error) {
-	f, leads, err := fs.enter(k, most)
-	if leads || err != nil {
-		return f, nil, err
+// join makes the call the leader of its key (a flight, no row), or waits until
+// the leader has a row for everyone (a row, no flight). A call that waited may
+// become the leader because the one before it failed, or because its row is older
+// than the call: another process may have replaced it since.
+func (fs *flights) join(ctx context.Context, c *call) (*flight, *row, error) {
+	for {
+		f, leads, err := fs.enter(c.key(), c.s.o.MaxWaiters)
+		if leads || err != nil {
+			return f, nil, err
+		}
+		leads, err = fs.await(ctx, f, c.left())
+		switch {
+		case leads:
+			return f, nil, nil
+		case err != nil:
+			fs.giveUp(c.key(), f)
+			return nil, nil, err
+		case c.start.Before(f.row.at):
+			return nil, f.row, nil
+		}
 	}
+}
+
+// await waits for the turn to lead, or for a row.
+func (fs *flights) await(ctx context.Context, f *flight, wait time.Duration) (leads bool, err error) {
 	timer := time.NewTimer(max(wait, 0))
 	defer timer.Stop()
 	select {
 	case <-f.done:
-		return nil, f.row, nil
+		return false, nil
 	case <-f.baton:
 		fs.mu.Lock()
 		f.waiting--
 		f.began = time.Now()
 		fs.mu.Unlock()
-		return f, nil, nil
+		return true, nil
 	case <-timer.C:
-		err = ErrInProgress
+		return false, ErrInProgress
 	case <-ctx.Done():
-		err = context.Cause(ctx)
+		return false, context.Cause(ctx)
 	}
-	fs.giveUp(k, f)
-	return nil, nil, err
 }
 
 func (fs *flights) enter(k flightKey, most int) (f *flight, leads bool, err error) {

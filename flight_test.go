@@ -20,9 +20,16 @@ func waiters(fs *flights, k flightKey) int {
 	return 0
 }
 
+// ask is a call for k that begins now, in a store that lets ten wait.
+func ask(k flightKey) *call {
+	now := time.Now()
+	s := &Store{o: Options{MaxWaiters: 10}}
+	return &call{s: s, op: Op{Scope: k.scope, Owner: k.owner, Key: k.key}, start: now, deadline: now.Add(forever)}
+}
+
 func lead(t *testing.T, fs *flights, k flightKey) *flight {
 	t.Helper()
-	f, r, err := fs.join(context.Background(), k, 10, forever)
+	f, r, err := fs.join(context.Background(), ask(k))
 	if f == nil || r != nil || err != nil {
 		t.Fatalf("not the leader: %v %v %v", f, r, err)
 	}
@@ -32,11 +39,11 @@ func lead(t *testing.T, fs *flights, k flightKey) *flight {
 func TestAllWhoWaitGetTheLeadersRow(t *testing.T) {
 	var fs flights
 	k := flightKey{"s", "o", "k"}
-	f, want := lead(t, &fs, k), &row{token: "t"}
+	f, want := lead(t, &fs, k), &row{token: "t", at: time.Now().Add(time.Hour)}
 	var wg sync.WaitGroup
 	for range 10 {
 		wg.Go(func() {
-			if f, r, err := fs.join(context.Background(), k, 10, forever); f != nil || r != want || err != nil {
+			if f, r, err := fs.join(context.Background(), ask(k)); f != nil || r != want || err != nil {
 				t.Errorf("got %v %v %v", f, r, err)
 			}
 		})
@@ -44,7 +51,7 @@ func TestAllWhoWaitGetTheLeadersRow(t *testing.T) {
 	for waiters(&fs, k) < 10 {
 		time.Sleep(time.Millisecond)
 	}
-	if _, _, err := fs.join(context.Background(), k, 10, forever); !errors.Is(err, ErrInProgress) {
+	if _, _, err := fs.join(context.Background(), ask(k)); !errors.Is(err, ErrInProgress) {
 		t.Errorf("one too many: %v", err)
 	}
 	fs.leave(k, f, want)
@@ -62,7 +69,7 @@ func TestOneAfterTheOtherLeadsWhenAllFail(t *testing.T) {
 	leaders := 0 // written by one leader at a time; the race detector watches
 	for range 10 {
 		wg.Go(func() {
-			f, r, err := fs.join(context.Background(), k, 10, forever)
+			f, r, err := fs.join(context.Background(), ask(k))
 			if f == nil || r != nil || err != nil {
 				t.Errorf("got %v %v %v", f, r, err)
 				return
@@ -78,6 +85,37 @@ func TestOneAfterTheOtherLeadsWhenAllFail(t *testing.T) {
 	wg.Wait()
 	if leaders != 10 || len(fs.m) != 0 {
 		t.Errorf("%d leaders, %d flights left", leaders, len(fs.m))
+	}
+}
+
+// Another process may have replaced the row since the leader asked for it.
+func TestWhoCameAfterTheRowWasAskedForGoesOn(t *testing.T) {
+	var fs flights
+	k := flightKey{"s", "o", "k"}
+	f, before, after := lead(t, &fs, k), ask(k), ask(k)
+	r := &row{token: "t", at: after.start}
+	before.start = r.at.Add(-1)
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		if f, got, err := fs.join(context.Background(), before); f != nil || got != r || err != nil {
+			t.Errorf("before: %v %v %v", f, got, err)
+		}
+	})
+	wg.Go(func() {
+		f, got, err := fs.join(context.Background(), after)
+		if f == nil || got != nil || err != nil {
+			t.Errorf("after: %v %v %v", f, got, err)
+			return
+		}
+		fs.leave(k, f, nil)
+	})
+	for waiters(&fs, k) < 2 {
+		time.Sleep(time.Millisecond)
+	}
+	fs.leave(k, f, r)
+	wg.Wait()
+	if len(fs.m) != 0 {
+		t.Errorf("%d flights left", len(fs.m))
 	}
 }
 
@@ -127,7 +165,7 @@ func TestRunningNamesWhatIsUnderWayTheOldestFirst(t *testing.T) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		if _, _, err := s.fs.join(context.Background(), old, 10, forever); err != nil {
+		if _, _, err := s.fs.join(context.Background(), ask(old)); err != nil {
 			t.Error(err)
 		}
 	}()

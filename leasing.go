@@ -39,7 +39,7 @@ func (s *Store) leased(ctx context.Context, op Op, l leasing) (raw []byte, repla
 	if err != nil {
 		return nil, false, err
 	}
-	f, r, err := s.fs.join(ctx, c.key(), s.o.MaxWaiters, c.left())
+	f, r, err := s.fs.join(ctx, c)
 	switch {
 	case err != nil:
 		return nil, false, err

@@ -17,6 +17,8 @@ type row struct {
 	free               bool // may be taken over: freed, or expired
 	lease              int  // 0 none, 1 running, 2 over
 	fresh              bool // done so lately that it may not be on disk
+
+	at time.Time // when it was asked for, or sent to be saved
 }
 
 type execer interface {
@@ -29,7 +31,19 @@ type querier interface {
 
 // readRow returns the row that stands in the way of op, or nil.
 func readRow(ctx context.Context, q querier, stmt string, op Op) (*row, error) {
-	return scanRow(q.QueryRowContext(ctx, stmt, op.Key, op.Scope, op.Owner))
+	at := time.Now()
+	r, err := scanRow(q.QueryRowContext(ctx, stmt, op.Key, op.Scope, op.Owner))
+	if r != nil {
+		r.at = at
+	}
+	return r, err
+}
+
+// A preparedQuery sends its statement, whatever the text.
+type preparedQuery struct{ *sql.Stmt }
+
+func (p preparedQuery) QueryRowContext(ctx context.Context, _ string, args ...any) *sql.Row {
+	return p.Stmt.QueryRowContext(ctx, args...)
 }
 
 // scanRow scans more columns, if there are any, into more.

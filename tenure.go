@@ -84,7 +84,7 @@ func (t *tenure) end(status string, raw []byte, text string) (*row, error) {
 	t.over.Stop()
 	t.cancel(ErrLost)
 	c, e := t.c, t.c.s.eng.Load()
-	r := &row{status: status, fingerprint: c.op.Fingerprint, token: c.token}
+	r := &row{status: status, fingerprint: c.op.Fingerprint, token: c.token, at: time.Now()}
 	if status == "done" && len(raw) <= c.op.MaxResponse {
 		r.response = sql.NullString{String: string(raw), Valid: true}
 	}

@@ -7,51 +7,26 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
-	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/nebis-dev/nebis"
 	"github.com/nebis-dev/nebis/cmd/internal/dbtest"
+	"github.com/nebis-dev/nebis/cmd/internal/exampletest"
 	"github.com/nebis-dev/nebis/nebishttp"
 )
 
-func docs(t *testing.T) string { return page(t, "batch.md") }
-
-func page(t *testing.T, name string) string {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
-}
+func docs(t *testing.T) string { return exampletest.Page(t, "docs/batch.md") }
 
 func TestTheDocsHaveThisCode(t *testing.T) {
-	program, err := os.ReadFile("orders.go")
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, part := range []string{"// Import books", "// Handler takes"} {
-		_, code, _ := strings.Cut(string(program), part)
+		_, code, _ := strings.Cut(exampletest.Source(t, "orders.go"), part)
 		code, _, _ = strings.Cut(code, "\n}\n")
-		if !strings.Contains(docs(t), "```go\n"+part+code+"\n}\n```\n") {
-			t.Errorf("docs/batch.md does not have %q… of orders.go as it is", part)
-		}
+		exampletest.HasCode(t, part+code+"\n}\n", "docs/batch.md")
 	}
 }
 
-var code = regexp.MustCompile("(?s)```\\w.*?```")
-
-func TestTheChinesePageHasTheSameCode(t *testing.T) {
-	want := code.FindAllString(docs(t), -1)
-	if got := code.FindAllString(page(t, "batch.zh-CN.md"), -1); !slices.Equal(got, want) {
-		t.Errorf("docs/batch.zh-CN.md has the code\n%q\nand the English page\n%q", got, want)
-	}
-}
+func TestTheChinesePageHasTheSameCode(t *testing.T) { exampletest.SameCode(t, "batch") }
 
 func setup(t *testing.T) (*sql.DB, *nebis.Store) {
 	t.Helper()

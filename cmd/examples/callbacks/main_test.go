@@ -3,9 +3,6 @@ package main
 import (
 	"io"
 	"net/http"
-	"os"
-	"path/filepath"
-	"strings"
 	"sync"
 	"testing"
 
@@ -14,19 +11,7 @@ import (
 )
 
 func TestTheDocsHaveThisProgram(t *testing.T) {
-	program, err := os.ReadFile("main.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range []string{"callbacks.md", "callbacks.zh-CN.md"} {
-		text, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !strings.Contains(string(text), "```go\n"+string(program)+"```\n") {
-			t.Errorf("docs/%s does not have cmd/examples/callbacks/main.go as it is", name)
-		}
-	}
+	exampletest.HasCode(t, exampletest.Source(t, "main.go"), "docs/callbacks.md", "docs/callbacks.zh-CN.md")
 }
 
 // Three callbacks and three customers at once, and all of it once more.

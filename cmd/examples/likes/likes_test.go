@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -14,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/nebis-dev/nebis/cmd/internal/dbtest"
+	"github.com/nebis-dev/nebis/cmd/internal/exampletest"
 )
 
 const post = 7
@@ -160,18 +159,6 @@ func TestWithoutProtectionADoubleClickIsTwo(t *testing.T) {
 }
 
 func TestTheDocsQuoteTheProgram(t *testing.T) {
-	program, err := os.ReadFile("likes.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, code, _ := strings.Cut(string(program), "\n)\n\n")
-	for _, page := range []string{"cheap-writes.md", "cheap-writes.zh-CN.md"} {
-		text, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", page))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !strings.Contains(string(text), "```go\n"+code+"```\n") {
-			t.Errorf("docs/%s does not have cmd/examples/likes/likes.go as it is", page)
-		}
-	}
+	_, code, _ := strings.Cut(exampletest.Source(t, "likes.go"), "\n)\n\n")
+	exampletest.HasCode(t, code, "docs/cheap-writes.md", "docs/cheap-writes.zh-CN.md")
 }

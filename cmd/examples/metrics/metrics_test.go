@@ -5,8 +5,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -14,19 +12,7 @@ import (
 )
 
 func TestTheDocsHaveThisProgram(t *testing.T) {
-	program, err := os.ReadFile("main.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range []string{"metrics.md", "metrics.zh-CN.md"} {
-		text, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !strings.Contains(string(text), "```go\n"+string(program)+"```\n") {
-			t.Errorf("docs/%s does not have cmd/examples/metrics/main.go as it is", name)
-		}
-	}
+	exampletest.HasCode(t, exampletest.Source(t, "main.go"), "docs/metrics.md", "docs/metrics.zh-CN.md")
 }
 
 // The program as it stands in the docs, but on free ports.

@@ -5,8 +5,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -16,19 +14,7 @@ import (
 )
 
 func TestTheDocsHaveThisProgram(t *testing.T) {
-	program, err := os.ReadFile("main.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range []string{"outbox.md", "outbox.zh-CN.md"} {
-		text, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !strings.Contains(string(text), "```go\n"+string(program)+"```\n") {
-			t.Errorf("docs/%s does not have cmd/examples/outbox/main.go as it is", name)
-		}
-	}
+	exampletest.HasCode(t, exampletest.Source(t, "main.go"), "docs/outbox.md", "docs/outbox.zh-CN.md")
 }
 
 // payments charges each key once, refuses the second order, and breaks its first

@@ -4,8 +4,6 @@ import (
 	"bufio"
 	"net/http"
 	"net/url"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -14,19 +12,7 @@ import (
 )
 
 func TestTheReadmesHaveThisProgram(t *testing.T) {
-	program, err := os.ReadFile("main.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range []string{"README.md", "README.zh-CN.md"} {
-		text, err := os.ReadFile(filepath.Join("..", "..", "..", name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !strings.Contains(string(text), "```go\n"+string(program)+"```\n") {
-			t.Errorf("%s does not have cmd/examples/readme/main.go as it is", name)
-		}
-	}
+	exampletest.HasCode(t, exampletest.Source(t, "main.go"), "README.md", "README.zh-CN.md")
 }
 
 // The program as it stands in the README, but on a free port.

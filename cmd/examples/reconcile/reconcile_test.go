@@ -4,43 +4,17 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"os"
-	"path/filepath"
-	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/nebis-dev/nebis/cmd/internal/exampletest"
 )
 
-func page(t *testing.T, name string) string {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
-}
-
 func TestTheDocsHaveThisProgram(t *testing.T) {
-	program, err := os.ReadFile("main.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !strings.Contains(page(t, "reconcile.md"), "```go\n"+string(program)+"```\n") {
-		t.Error("docs/reconcile.md does not have cmd/examples/reconcile/main.go as it is")
-	}
+	exampletest.HasCode(t, exampletest.Source(t, "main.go"), "docs/reconcile.md")
 }
 
-var code = regexp.MustCompile("(?s)```\\w*\n.*?```")
-
-func TestTheChinesePageHasTheSameCode(t *testing.T) {
-	want := code.FindAllString(page(t, "reconcile.md"), -1)
-	if got := code.FindAllString(page(t, "reconcile.zh-CN.md"), -1); !slices.Equal(got, want) {
-		t.Errorf("docs/reconcile.zh-CN.md has the code\n%q\nand the English page\n%q", got, want)
-	}
-}
+func TestTheChinesePageHasTheSameCode(t *testing.T) { exampletest.SameCode(t, "reconcile") }
 
 // The program as it stands in the docs, but on a free port.
 func TestTheDocsProgramRuns(t *testing.T) {

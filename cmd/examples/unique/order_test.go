@@ -4,48 +4,23 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
-	"regexp"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/nebis-dev/nebis"
 	"github.com/nebis-dev/nebis/cmd/internal/dbtest"
+	"github.com/nebis-dev/nebis/cmd/internal/exampletest"
 )
 
-func docs(t *testing.T) string { return page(t, "unique-column.md") }
-
-func page(t *testing.T, name string) string {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
-}
+func docs(t *testing.T) string { return exampletest.Page(t, "docs/unique-column.md") }
 
 func TestTheDocsHaveThisRecipe(t *testing.T) {
-	program, err := os.ReadFile("order.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, code, _ := strings.Cut(string(program), "// Order is")
-	if !strings.Contains(docs(t), "```go\n// Order is"+code+"```\n") {
-		t.Error("docs/unique-column.md does not have cmd/examples/unique/order.go as it is")
-	}
+	_, code, _ := strings.Cut(exampletest.Source(t, "order.go"), "// Order is")
+	exampletest.HasCode(t, "// Order is"+code, "docs/unique-column.md")
 }
 
-var code = regexp.MustCompile("(?s)```\\w.*?```")
-
-func TestTheChinesePageHasTheSameCode(t *testing.T) {
-	want := code.FindAllString(docs(t), -1)
-	if got := code.FindAllString(page(t, "unique-column.zh-CN.md"), -1); !slices.Equal(got, want) {
-		t.Errorf("docs/unique-column.zh-CN.md has the code\n%q\nand the English page\n%q", got, want)
-	}
-}
+func TestTheChinesePageHasTheSameCode(t *testing.T) { exampletest.SameCode(t, "unique-column") }
 
 // table takes the DDL out of the docs.
 func table(t *testing.T, d nebis.Dialect) []string {

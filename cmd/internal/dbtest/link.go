@@ -10,11 +10,12 @@ type link struct {
 	proxy          *Proxy
 	client, server net.Conn
 
-	spoken atomic.Bool   // the client has spoken since the server did
-	deaf   atomic.Bool   // what the server says is dropped
-	silent atomic.Bool   // neither side may learn that the other has gone
-	answer chan struct{} // the server has said something
-	gone   chan struct{} // the server has closed the connection
+	spoken atomic.Bool          // the client has spoken since the server did
+	deaf   atomic.Bool          // what the server says is dropped
+	silent atomic.Bool          // neither side may learn that the other has gone
+	late   atomic.Pointer[Trap] // what the server says waits for its release
+	answer chan struct{}        // the server has said something
+	gone   chan struct{}        // the server has closed the connection
 }
 
 func (l *link) cut() {
@@ -61,6 +62,11 @@ func (l *link) forward(packet []byte) bool {
 	case Hold:
 		close(t.sprung)
 		l.await(t.release)
+		l.deliver(t, packet)
+		return true
+	case HoldAnswer:
+		l.late.Store(t)
+		close(t.sprung)
 		l.deliver(t, packet)
 		return true
 	default:
@@ -130,11 +136,14 @@ func (l *link) down() {
 
 func (l *link) heard(b []byte) {
 	l.spoken.Store(false)
-	if !l.deaf.Load() {
-		l.client.Write(b) // a client that has gone is noticed by up
-	}
 	select {
 	case l.answer <- struct{}{}:
 	default:
+	}
+	if t := l.late.Load(); t != nil {
+		l.await(t.release)
+	}
+	if !l.deaf.Load() {
+		l.client.Write(b) // a client that has gone is noticed by up
 	}
 }

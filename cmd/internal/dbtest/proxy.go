@@ -37,6 +37,9 @@ const (
 	// Hold keeps the packet back until Release, and delivers it then even if
 	// the client has gone.
 	Hold
+	// HoldAnswer delivers the packet, and keeps back what the server says until
+	// Release.
+	HoldAnswer
 	// Swallow drops the packet and all that follows in either direction. Both
 	// sides stay connected: no FIN, no RST. Release cuts them.
 	Swallow
@@ -55,10 +58,11 @@ type Trap struct {
 // Sprung is closed when the trap has seen its packet.
 func (t *Trap) Sprung() <-chan struct{} { return t.sprung }
 
-// Release lets a held packet go on, or ends the silence of Swallow.
+// Release lets a held packet or answer go on, or ends the silence of Swallow.
 func (t *Trap) Release() { t.once.Do(func() { close(t.release) }) }
 
-// Answered is closed when the server has answered the packet (CutAfter, Hold),
+// Answered is closed when the server has answered the packet (CutAfter, Hold,
+// HoldAnswer),
 // or cut the connection instead.
 func (t *Trap) Answered() <-chan struct{} { return t.through }
 

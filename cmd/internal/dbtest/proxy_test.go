@@ -73,6 +73,7 @@ func TestProxy(t *testing.T) {
 		{"cuts before the commit", proxyCutsBefore},
 		{"cuts after the commit", proxyCutsAfter},
 		{"delivers late", proxyHolds},
+		{"answers late", proxyHoldsAnswers},
 		{"swallows in silence", proxySwallows},
 	}
 	for _, c := range proxied() {
@@ -141,6 +142,18 @@ func proxyHolds(t *testing.T, w world) {
 	if got := w.rows(t); got != "1" {
 		t.Errorf("%s rows after the release, want 1", got)
 	}
+}
+
+func proxyHoldsAnswers(t *testing.T, w world) {
+	trap := w.proxy.Set(dbtest.HoldAnswer, dbtest.Commit)
+	if err := w.insert(t, 100*time.Millisecond); err == nil {
+		t.Error("Commit did not wait")
+	}
+	<-trap.Answered()
+	if got := w.rows(t); got != "1" {
+		t.Errorf("%s rows before the release, want 1", got)
+	}
+	trap.Release()
 }
 
 func proxySwallows(t *testing.T, w world) {

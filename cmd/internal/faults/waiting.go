@@ -24,6 +24,11 @@ func waiting() []fault {
 			foundBy: []probe{{pkg: ".", run: "^TestABatonThatNobodyTakesEndsTheFlight$"}},
 		},
 		{
+			name:    "a waiter takes an answer that is older than its call",
+			edits:   []edit{{"flight.go", "case c.start.Before(f.row.at):", "default:"}},
+			foundBy: []probe{{pkg: ".", run: "^TestWhoCameAfterTheRowWasAskedForGoesOn$"}, test("worlds", "TestWhoAsksAfterAnAnswerWasReplacedGetsTheNewOne/mariadb-interpolate")},
+		},
+		{
 			name:    "those who wait keep a place in the database",
 			edits:   []edit{{"claim.go", "leave = func() { <-c.s.wait }", "leave = func() {}"}},
 			foundBy: []probe{test("suite", "TestAPlaceToWaitInTheDatabaseIsGivenBack/mariadb")},
