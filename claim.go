@@ -49,10 +49,10 @@ func (c *call) lookFirst(ctx context.Context) *row {
 	ctx, cancel := context.WithTimeout(ctx, max(c.left(), time.Second))
 	defer cancel()
 	var q querier = c.s.db
-	if pre.read != nil {
-		q = preparedQuery{pre.read}
+	if pre.own != nil {
+		q = preparedQuery{pre.own}
 	}
-	r, err := readRow(ctx, q, e.read, c.op)
+	r, err := readRow(ctx, q, e.own, c.op)
 	if err != nil || r == nil || r.status != "done" || r.free {
 		return nil
 	}

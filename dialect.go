@@ -65,7 +65,7 @@ func (d Dialect) schema(n name) []string {
 //	insert    key, scope, owner, fingerprint, token, keep in microseconds
 //	takeover  owner, fingerprint, token, keep, row id, key, scope, the token that was seen
 //	recheck   owner, fingerprint, token, keep, row id, the token that was seen
-//	read      key, scope, owner
+//	read      key, scope, owner; own likewise
 //	save      response, row id, token; with saveByKey response, key, scope, owner, token
 //	grant     as save, with the lease in microseconds for the response
 //	harden    row id, token
@@ -74,7 +74,8 @@ func (d Dialect) schema(n name) []string {
 type engine struct {
 	insert, takeover, recheck string
 	first                     string // insert, waiting as little as the server can
-	read                      string
+	read                      string // the key's row, or old code's
+	own                       string // the key's row only: one lookup in the unique index
 	harden                    string // where a commit is seen before it is on disk
 	save, saveTx              string // saveTx: inside the caller's transaction
 	grant                     string // of a lease

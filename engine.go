@@ -58,7 +58,7 @@ func (s *Store) detectSQLite(ctx context.Context, q querier) (*engine, error) {
 
 // prepared are the statements that every first run or replay sends, prepared
 // once per connection. A nil one is sent as text.
-type prepared struct{ insert, after, before, save, read *sql.Stmt }
+type prepared struct{ insert, after, before, save, own *sql.Stmt }
 
 // ready makes sure, before a connection is taken, that the engine is known and
 // its statements are prepared.
@@ -85,7 +85,7 @@ func (s *Store) prepare(ctx context.Context, e *engine) (*prepared, error) {
 	if s.o.Unprepared || s.d == Postgres {
 		return p, nil
 	}
-	want := map[**sql.Stmt]string{&p.insert: e.first, &p.save: e.save, &p.read: e.read}
+	want := map[**sql.Stmt]string{&p.insert: e.first, &p.save: e.save, &p.own: e.own}
 	if s.d == SQLite { // MySQL cannot prepare savepoints
 		want[&p.after], want[&p.before] = e.after, e.before
 	}
@@ -100,7 +100,7 @@ func (s *Store) prepare(ctx context.Context, e *engine) (*prepared, error) {
 }
 
 func (p *prepared) close() {
-	for _, stmt := range []*sql.Stmt{p.insert, p.after, p.before, p.save, p.read} {
+	for _, stmt := range []*sql.Stmt{p.insert, p.after, p.before, p.save, p.own} {
 		if stmt != nil {
 			stmt.Close()
 		}

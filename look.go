@@ -86,10 +86,14 @@ func micros(n sql.NullInt64) time.Time {
 	return time.UnixMicro(n.Int64).UTC()
 }
 
-// lookSQL makes, of the statement that reads a row by its key, one that tells
-// more, and one that reads the same by id and token and ends in more. text is the
-// column error, count has a %s for the column whose time it counts in microseconds.
+// lookSQL makes, of the statement that reads a row by its key, one that does not
+// look for old code's, one that tells more, and one that reads the same by id and
+// token and ends in more. text is the column error, count has a %s for the column
+// whose time it counts in microseconds.
 func (e *engine) lookSQL(text, count, more string) {
+	before, after, _ := strings.Cut(e.read, "(owner = ")
+	parameter, _, _ := strings.Cut(after, " OR ")
+	e.own = before + "owner = " + parameter
 	columns, from, _ := strings.Cut(e.read, "\nFROM ")
 	table, _, _ := strings.Cut(from, " WHERE ")
 	columns += ",\n  attempts, " + text

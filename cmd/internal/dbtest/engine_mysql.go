@@ -38,15 +38,16 @@ func writeGrants(f *folder) error {
 
 // arguments returns what both servers are started with: small enough to start
 // fast, everything else as it comes.
-func arguments(f *folder, port string, fast bool) []string {
+func arguments(f *folder, port string, o Options) []string {
 	args := []string{
 		"--no-defaults", "--datadir=" + f.in("data"), "--init-file=" + f.in("grants.sql"),
 		"--bind-address=127.0.0.1", "--port=" + port, "--skip-networking=0",
 		"--socket=" + f.in("sock"), "--pid-file=" + f.in("pid"), "--tmpdir=" + f.path,
 		"--skip-name-resolve", "--max-connections=500", "--performance-schema=OFF",
-		"--innodb-buffer-pool-size=64M", "--innodb-log-file-size=48M",
+		fmt.Sprintf("--innodb-buffer-pool-size=%dM", o.Cache),
+		fmt.Sprintf("--innodb-log-file-size=%dM", max(48, o.Cache/4)),
 	}
-	if fast {
+	if o.Fast {
 		args = append(args, "--innodb-flush-log-at-trx-commit=2")
 	}
 	return args
@@ -75,8 +76,8 @@ func (m mariadb) prepare(ctx context.Context, f *folder) error {
 		"--innodb-log-file-size=48M")
 }
 
-func (m mariadb) command(f *folder, port string, fast bool) []string {
-	args := append([]string{m.server}, arguments(f, port, fast)...)
+func (m mariadb) command(f *folder, port string, o Options) []string {
+	args := append([]string{m.server}, arguments(f, port, o)...)
 	// Debian's own setting.
 	return append(args, "--character-set-server=utf8mb4", "--collation-server=utf8mb4_general_ci")
 }
@@ -117,8 +118,8 @@ func (m mysql56) prepare(_ context.Context, f *folder) error {
 	return writeGrants(f)
 }
 
-func (m mysql56) command(f *folder, port string, fast bool) []string {
-	args := append([]string{f.in("mysqld")}, arguments(f, port, fast)...)
+func (m mysql56) command(f *folder, port string, o Options) []string {
+	args := append([]string{f.in("mysqld")}, arguments(f, port, o)...)
 	return append(args, "--basedir="+f.path, "--lc-messages-dir="+f.in("share"),
 		"--character-sets-dir="+f.in("share/charsets"))
 }

@@ -41,14 +41,14 @@ func (p postgres) prepare(ctx context.Context, f *folder) error {
 		"--encoding=UTF8", "--locale=C.UTF-8")
 }
 
-func (p postgres) command(f *folder, port string, fast bool) []string {
+func (p postgres) command(f *folder, port string, o Options) []string {
 	settings := []string{
 		"listen_addresses=127.0.0.1", "port=" + port, "unix_socket_directories=",
-		"max_connections=500", "shared_buffers=64MB",
+		"max_connections=500", fmt.Sprintf("shared_buffers=%dMB", o.Cache),
 		// In the folder rather than in /dev/shm, where a killed server would leave it.
 		"dynamic_shared_memory_type=mmap",
 	}
-	if fast {
+	if o.Fast {
 		settings = append(settings, "synchronous_commit=off")
 	}
 	args := []string{filepath.Join(p.bin, "postgres"), "-D", f.in("data")}

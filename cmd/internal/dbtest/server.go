@@ -19,6 +19,10 @@ type Options struct {
 	// Fast lets the server answer a COMMIT before the log is on disk.
 	Fast bool
 
+	// Cache is what the server may keep of its tables in memory, in megabytes.
+	// Defaults to 64: it starts fast.
+	Cache int
+
 	// StartWithin bounds each wait until the server answers. Defaults to 2 min: a
 	// loaded machine is slow, and a server that ends is noticed at once.
 	StartWithin time.Duration
@@ -45,7 +49,7 @@ type engine interface {
 	// prepare creates the data in the folder.
 	prepare(ctx context.Context, f *folder) error
 	// command returns the program and the arguments of the server.
-	command(f *folder, port string, fast bool) []string
+	command(f *folder, port string, o Options) []string
 	// dsn returns the base DSN.
 	dsn(addr string) string
 	// driver names the database/sql driver, version is a query for it.
@@ -67,6 +71,9 @@ func Launch(ctx context.Context, k Kind, opts *Options) (*Server, error) {
 	s := &Server{Kind: k, engine: e}
 	if opts != nil {
 		s.opts = *opts
+	}
+	if s.opts.Cache <= 0 {
+		s.opts.Cache = 64
 	}
 	if s.opts.StartWithin <= 0 {
 		s.opts.StartWithin = 2 * time.Minute
@@ -104,7 +111,7 @@ func (s *Server) first(ctx context.Context) error {
 // and waits until it answers.
 func (s *Server) Start(ctx context.Context) error {
 	_, port, _ := net.SplitHostPort(s.Addr)
-	p, err := s.folder.start(s.engine.command(s.folder, port, s.opts.Fast)...)
+	p, err := s.folder.start(s.engine.command(s.folder, port, s.opts)...)
 	if err != nil {
 		return err
 	}

@@ -170,20 +170,22 @@ func TestLaunchAndWait(t *testing.T) {
 	t.Skip("only as the child of another test")
 }
 
-func TestFastServerStarts(t *testing.T) {
+func TestServerOptions(t *testing.T) {
 	for _, k := range []dbtest.Kind{dbtest.MySQL, dbtest.Postgres} {
-		s := dbtest.Private(t, k, &dbtest.Options{Fast: true})
+		s := dbtest.Private(t, k, &dbtest.Options{Fast: true, Cache: 96})
 		db, err := sql.Open("mysql", s.DSN)
-		query, want := "SELECT @@innodb_flush_log_at_trx_commit", "2"
+		want := map[string]string{"SELECT @@innodb_flush_log_at_trx_commit": "2", "SELECT @@innodb_buffer_pool_size >> 20": "96"}
 		if k == dbtest.Postgres {
 			db, err = sql.Open("pgx", s.DSN)
-			query, want = "SHOW synchronous_commit", "off"
+			want = map[string]string{"SHOW synchronous_commit": "off", "SHOW shared_buffers": "96MB"}
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := text(t, db, query); got != want {
-			t.Errorf("%v: %s = %s, want %s", k, query, got, want)
+		for query, want := range want {
+			if got := text(t, db, query); got != want {
+				t.Errorf("%v: %s = %s, want %s", k, query, got, want)
+			}
 		}
 		db.Close()
 	}

@@ -38,7 +38,7 @@ func main() {
 type config struct {
 	kinds   []dbtest.Kind
 	all     bool
-	fast    bool
+	opts    dbtest.Options
 	command []string
 }
 
@@ -47,12 +47,13 @@ func parse(args []string, stderr io.Writer) (config, error) {
 	flags.SetOutput(stderr)
 	only := flags.String("only", "", "comma-separated `servers` to start: mariadb, mysql, postgresql (default all)")
 	fast := flags.Bool("fast", false, "answer a COMMIT before the log is on disk")
+	cache := flags.Int("cache", 0, "the `megabytes` that each server keeps of its tables in memory (default 64)")
 	if err := flags.Parse(args); err != nil {
 		return config{}, err
 	}
-	c := config{fast: *fast, all: *only == "", command: flags.Args()}
+	c := config{opts: dbtest.Options{Fast: *fast, Cache: *cache}, all: *only == "", command: flags.Args()}
 	if len(c.command) == 0 {
-		return c, fmt.Errorf("no command; use: with [-only servers] [-fast] -- command arguments")
+		return c, fmt.Errorf("no command; use: with [-only servers] [-fast] [-cache megabytes] -- command arguments")
 	}
 	names := strings.Split(strings.ToLower(*only), ",")
 	for _, k := range dbtest.Servers() {
@@ -106,7 +107,7 @@ func startAll(ctx context.Context, cancel func(), c config, signals <-chan os.Si
 	errs := make([]error, len(c.kinds))
 	var wg sync.WaitGroup
 	for i, k := range c.kinds {
-		wg.Go(func() { started[i], errs[i] = dbtest.Launch(ctx, k, &dbtest.Options{Fast: c.fast}) })
+		wg.Go(func() { started[i], errs[i] = dbtest.Launch(ctx, k, &c.opts) })
 	}
 	ready := make(chan struct{})
 	go func() { wg.Wait(); close(ready) }()

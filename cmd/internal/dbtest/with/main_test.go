@@ -17,6 +17,7 @@ func TestParse(t *testing.T) {
 	for args, want := range map[string]int{
 		"-- true":                        3,
 		"-fast -- true":                  3,
+		"-cache 128 -- true":             3,
 		"-only mariadb -- true":          1,
 		"-only postgresql,mysql -- true": 2,
 		"-only oracle -- true":           -1,
