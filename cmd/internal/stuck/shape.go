@@ -11,18 +11,22 @@ import (
 // that nothing in a text is taken for anything else; what does not end is taken to
 // the end, and comments, which PostgreSQL nests, to the end of the last.
 //
-// A backslash escapes a quote on MySQL, on PostgreSQL in a text with an E before it,
-// and on SQLite nowhere: to see one where there is none would turn texts inside out.
+// A backslash escapes a quote on PostgreSQL in a text with an E before it, and on
+// SQLite nowhere: to see one where there is none would turn texts inside out.
+// Elsewhere a setting decides (NO_BACKSLASH_ESCAPES, standard_conforming_strings),
+// and what follows the first such quote is left out.
 const (
 	escaped  = `'(?:[^'\\]|\\.|'')*(?:'|\\?$)`
 	standard = `'(?:[^']|'')*(?:'|$)`
+	either   = `'(?:[^'\\]|\\[^']|'')*(?:'|\\'.*|\\?$)`
+	double   = `"(?:[^"\\]|\\[^"]|"")*(?:"|\\".*|\\?$)`
 	comments = `/\*(?:.*\*/|.*$)|--.*`
 	numbers  = `\b0[xX][0-9A-Fa-f]+\b|\b\d+(?:\.\d+)?(?:[eE][+-]?\d+)?\b`
 )
 
 var values = map[nebis.Dialect]*regexp.Regexp{
-	nebis.MySQL:    regexp.MustCompile(escaped + `|"(?:[^"\\]|\\.|"")*(?:"|\\?$)|` + "`[^`]*`" + `|#.*|` + comments + `|` + numbers),
-	nebis.Postgres: regexp.MustCompile(`\b[eE]` + escaped + `|` + standard + `|"(?:[^"]|"")*"?|\$(?:[\pL_][\pL_0-9]*)?\$.*|\$\d+|` + comments + `|` + numbers),
+	nebis.MySQL:    regexp.MustCompile(either + `|` + double + "|`[^`]*`" + `|#.*|` + comments + `|` + numbers),
+	nebis.Postgres: regexp.MustCompile(`\b[eE]` + escaped + `|` + either + `|"(?:[^"]|"")*"?|\$(?:[\pL_][\pL_0-9]*)?\$.*|\$\d+|` + comments + `|` + numbers),
 	nebis.SQLite:   regexp.MustCompile(standard + `|"(?:[^"]|"")*"?|` + comments + `|` + numbers),
 }
 
