@@ -140,6 +140,28 @@ func TestStripesEvents(t *testing.T) {
 	}
 }
 
+// What tells one refund of Alipay's from another. A notice without any of it tells of
+// none in particular.
+func TestAlipaysRefunds(t *testing.T) {
+	for query, want := range map[string]string{
+		"refund_fee=8.00&out_biz_no=R1&gmt_refund=x": "refunded P/refund/R1: 800 back",
+		"refund_fee=8.00&gmt_refund=x":               "refunded P/refund/800: 800 back",
+		"refund_fee=18.0":                            "refunded P/refund/1800: 1800 back",
+		"gmt_refund=x":                               "refunded : 0 back",
+		"refund_fee=0.00&gmt_refund=x":               "refunded : 0 back",
+		"refund_fee=0.00":                            "paid P/paid: 0 back",
+	} {
+		v, err := url.ParseQuery("trade_no=P&trade_status=TRADE_SUCCESS&total_amount=88.00&" + query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err := alipayEvent(v)
+		if got := fmt.Sprintf("%s %s: %d back", e.State, e.Business(), e.Refunded); err != nil || got != want {
+			t.Errorf("%s: got %q %v, want %q", query, got, err, want)
+		}
+	}
+}
+
 func TestCents(t *testing.T) {
 	for s, want := range map[string]int64{
 		"0": 0, "12": 1200, "12.3": 1230, "12.34": 1234, "0.01": 1, "007.50": 750, "999999999999999.99": 99999999999999999,

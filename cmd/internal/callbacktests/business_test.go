@@ -152,30 +152,41 @@ func TestOnceLeavesWhatFailedUndone(t *testing.T) {
 	})
 }
 
-// Two events that name no payment are not one business: neither is done, both are
-// sent again, and a person is told.
-func TestAnEventWithoutAPaymentIsNoBusiness(t *testing.T) {
-	one(t, "webhooks", func(t *testing.T, s *shop) {
-		s.serveAs(func(ctx context.Context, tx *sql.Tx, e callback.Event) error {
-			e.State = callback.Paid
-			if e.Business() != "" {
-				t.Errorf("the business is %q", e.Business())
-			}
-			_, err := callback.Once(ctx, s.store, tx, "points", e, func(ctx context.Context) error { return s.add(ctx, tx, "1001") })
-			if !errors.Is(err, callback.ErrNoPayment) {
-				t.Errorf("%v", err)
-			}
-			return err
+// Two events that name no payment, or two refunds of one payment that are told apart by
+// nothing, are not one business: neither is done, both are sent again, and a person is
+// told.
+func TestAnEventThatDoesNotSayForWhatIsNoBusiness(t *testing.T) {
+	for want, e := range map[error]callback.Event{
+		callback.ErrNoPayment: {State: callback.Paid},
+		callback.ErrNoRefund:  {State: callback.Refunded, Payment: "P1001", Refunded: 800},
+	} {
+		t.Run(want.Error(), func(t *testing.T) {
+			one(t, "webhooks", func(t *testing.T, s *shop) { s.refusesAsNoBusiness(e, want) })
 		})
-		for _, delivery := range []string{"1", "2"} {
-			s.want(callbacktest.Notice{Delivery: delivery}, s.refused(500))
+	}
+}
+
+func (s *shop) refusesAsNoBusiness(says callback.Event, want error) {
+	s.t.Helper()
+	s.serveAs(func(ctx context.Context, tx *sql.Tx, e callback.Event) error {
+		e.State, e.Payment, e.Refunded = says.State, says.Payment, says.Refunded
+		if e.Business() != "" {
+			s.t.Errorf("the business is %q", e.Business())
 		}
-		s.order("pending 0 0")
-		s.rows(0)
-		if all := s.failures(); len(all) != 2 {
-			t.Errorf("noted: %+v", all)
+		_, err := callback.Once(ctx, s.store, tx, "points", e, func(ctx context.Context) error { return s.add(ctx, tx, "1001") })
+		if !errors.Is(err, want) {
+			s.t.Errorf("%v, want %v", err, want)
 		}
+		return err
 	})
+	for _, delivery := range []string{"1", "2"} {
+		s.want(callbacktest.Notice{Delivery: delivery}, s.refused(500))
+	}
+	s.order("pending 0 0")
+	s.rows(0)
+	if all := s.failures(); len(all) != 2 {
+		s.t.Errorf("noted: %+v", all)
+	}
 }
 
 func TestMoved(t *testing.T) {
