@@ -91,7 +91,7 @@ func TestSecretsOfStandardWebhooksThatAreNone(t *testing.T) {
 }
 
 func TestStripesSignature(t *testing.T) {
-	const body, secret = `{"id":"evt_1","type":"x"}`, "whsec_test"
+	const body, secret = `{ "type": "x", "id": "evt_1" }`, "whsec_test" // its bytes are signed, not what they say
 	good := hex.EncodeToString(mac([]byte(secret), []byte("1000."+body)))
 	for name, c := range map[string]struct {
 		header  string
@@ -105,6 +105,8 @@ func TestStripesSignature(t *testing.T) {
 		"too old":                     {"t=1000,v1=" + good, []string{secret}, 1301, ErrStale},
 		"of another time":             {"t=1001,v1=" + good, []string{secret}, 1000, ErrSignature},
 		"of an old version":           {"t=1000,v0=" + good, []string{secret}, 1000, ErrSignature},
+		"cut":                         {"t=1000,v1=" + good[:32], []string{secret}, 1000, ErrSignature},
+		"empty":                       {"t=1000,v1=", []string{secret}, 1000, ErrSignature},
 		"of another secret":           {"t=1000,v1=" + good, []string{"other"}, 1000, ErrSignature},
 		"no secret":                   {"t=1000,v1=" + hex.EncodeToString(mac(nil, []byte("1000."+body))), []string{""}, 1000, ErrSignature},
 		"none":                        {"", []string{secret}, 1000, ErrSignature},
