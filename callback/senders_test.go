@@ -194,8 +194,8 @@ func TestProbesAreRefused(t *testing.T) {
 	s := senders(t)["wechatpay"][0]
 	r, body := request(t, s, callbacktest.Notice{})
 	r.Header.Set("Wechatpay-Signature", "WECHATPAY/SIGNTEST/"+r.Header.Get("Wechatpay-Signature"))
-	if _, err := s.Provider.Read(r, body); !errors.Is(err, callback.ErrSignature) {
-		t.Error(err)
+	if e, err := s.Provider.Read(r, body); !errors.Is(err, callback.ErrSignature) {
+		t.Errorf("%+v %v", e, err)
 	}
 }
 

@@ -75,7 +75,7 @@ func TestWhatIsHeardByteForByte(t *testing.T) {
 		})
 		for i, want := range []string{wires[name][0], wires[name][1], wires[name][1], wires[name][1]} {
 			if got := r.hears(t, url); got != want {
-				t.Errorf("%s, answer %d:\n got %q\nwant %q", name, i, got, want)
+				t.Errorf("%s, answer %d: got %q, want %q", name, i, got, want)
 			}
 		}
 	}
