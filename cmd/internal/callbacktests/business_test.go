@@ -56,22 +56,31 @@ func TestNoticesOfOnePaymentInAnyOrder(t *testing.T) {
 	}
 }
 
-// Alipay's notice of a partial refund says TRADE_SUCCESS, too.
-func TestPartialRefunds(t *testing.T) {
-	where(t, refunds, func(_ *testing.T, s *shop) {
-		first := callbacktest.Notice{State: callback.Refunded, Refund: "R1", Refunded: 800}
-		told := first // by another notice
-		told.Delivery = "told again"
-		second := callbacktest.Notice{State: callback.Refunded, Refund: "R2", Refunded: 1000}
-		sum := "paid 88 1800"
-		if s.sender.Provider.Name == "alipay" {
-			second.Refunded, sum = 1800, "paid 88 1800" // in all
-		}
-		for _, n := range []callbacktest.Notice{{}, first, {}, second, first, told, second} {
-			s.atOnceAndAgain(n)
-		}
-		s.order(sum)
-	})
+// Alipay's notice of a partial refund says TRADE_SUCCESS, too, and what was given back
+// in all.
+func TestPartialRefundsInAnyOrder(t *testing.T) {
+	paid := callbacktest.Notice{}
+	first := callbacktest.Notice{State: callback.Refunded, Refund: "R1", Refunded: 800}
+	second := callbacktest.Notice{State: callback.Refunded, Refund: "R2", Refunded: 1000}
+	told := first // by another notice
+	told.Delivery = "told again"
+	for name, notices := range map[string][]callbacktest.Notice{
+		"as they should come": {paid, first, paid, second, first, told, second},
+		"late":                {paid, second, told, first},
+		"before the payment":  {first, second, paid, told},
+	} {
+		t.Run(name, func(t *testing.T) {
+			where(t, refunds, func(_ *testing.T, s *shop) {
+				for _, n := range notices {
+					if s.sender.Provider.Name == "alipay" && n.Refund == second.Refund {
+						n.Refunded += first.Refunded
+					}
+					s.atOnceAndAgain(n)
+				}
+				s.order("paid 88 1800")
+			})
+		})
+	}
 }
 
 // Case 50: each payment has two ways in, which come at the same moment.
