@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strconv"
 	"time"
 )
 
@@ -92,7 +93,10 @@ func alipayEvent(v url.Values) (Event, error) {
 		}
 	}
 	if e.Refunded > 0 || v.Get("gmt_refund") != "" {
-		e.State, e.Refund = Refunded, or(v.Get("out_biz_no"), v.Get("refund_fee"))
+		e.State, e.Refund = Refunded, v.Get("out_biz_no")
+		if e.Refund == "" && e.Refunded > 0 {
+			e.Refund = strconv.FormatInt(e.Refunded, 10) // in all, so it grows with each refund
+		}
 	}
 	for _, name := range []string{"gmt_refund", "gmt_close", "gmt_payment", "timestamp"} {
 		if t, err := time.ParseInLocation("2006-01-02 15:04:05", cut(v.Get(name), 19), china); err == nil {

@@ -28,14 +28,14 @@ type Event struct {
 
 	Order   string // the site's own number of the order
 	Payment string // the provider's number of the payment
-	Refund  string // what tells one refund of a payment from another
+	Refund  string // what tells one refund of a payment from another, see [ErrNoRefund]
 
 	State  State
 	Status string // the provider's own word, such as TRADE_SUCCESS
 
 	// Amount is that of the payment, Refunded what was given back of it: with Alipay
-	// and charges of Stripe in all, with WeChat Pay and refunds of Stripe by this
-	// one. In the smallest unit of the currency: 12.34 CNY is 1234.
+	// and charges of Stripe in all (let it only grow: notices come out of order), with
+	// WeChat Pay and refunds of Stripe by this one. In the smallest unit of the currency: 12.34 CNY is 1234.
 	Amount, Refunded int64
 	Currency         string // ISO 4217 in capitals; empty: the notice names no amount
 
@@ -47,12 +47,13 @@ type Event struct {
 
 // Business is the identity of what happened, whichever notice says it: the same for
 // every notice that a payment was made, another for each of its refunds. Empty when the
-// event names no payment: all such events would be taken for one, see [ErrNoPayment].
+// event names no payment, or tells of a refund and not of which: all such events would
+// be taken for one, see [ErrNoPayment] and [ErrNoRefund].
 func (e Event) Business() string {
 	switch {
-	case e.Payment == "":
+	case e.Payment == "", e.State == Refunded && e.Refund == "":
 		return ""
-	case e.State == Refunded && e.Refund != "":
+	case e.State == Refunded:
 		return e.Payment + "/refund/" + e.Refund
 	case e.State == Other:
 		return e.Payment + "/" + e.Status

@@ -17,6 +17,13 @@ var ErrMoved = errors.New("callback: more than one row has changed state")
 // any other: fill it in from the body, or use nebis.DoTx with a key of your own.
 var ErrNoPayment = errors.New("callback: the event names no payment")
 
+// ErrNoRefund says that an event tells of a refund and has no Refund, so that a second
+// refund of the payment would be taken for it. Fill it in from the body: with the
+// provider's number of the refund, or with the sum refunded so far, which grows with
+// each. The amount of this refund alone is none: two refunds may have the same. Where a
+// payment is only ever refunded whole, any constant will do.
+var ErrNoRefund = errors.New("callback: the event tells of a refund, and not of which")
+
 // Moved tells whether a guarded change of state has found its row in the state that
 // it names, wrapped around the statement:
 //
@@ -48,12 +55,15 @@ func Moved(res sql.Result, err error) (bool, error) {
 // [Handler] runs again by itself; a page begins its transaction anew.
 //
 // Scope names what is done ("points"), e says for what; fn's error leaves the business
-// undone and is returned. The mark stays for [Keep]. [ErrNoPayment]: e does not say for
-// what, and nothing was done.
+// undone and is returned. The mark stays for [Keep]. [ErrNoPayment], [ErrNoRefund]: e
+// does not say for what, and nothing was done.
 func Once(ctx context.Context, s *nebis.Store, tx *sql.Tx, scope string, e Event, fn func(ctx context.Context) error) (bool, error) {
 	business := e.Business()
-	if business == "" {
+	switch {
+	case e.Payment == "":
 		return false, ErrNoPayment
+	case business == "":
+		return false, ErrNoRefund
 	}
 	op := nebis.Op{Scope: scope, Owner: owner(e.Account), Key: shaped(business), Keep: Keep}
 	_, replayed, err := nebis.DoTx(ctx, s, tx, op, func(ctx context.Context) (struct{}, error) {

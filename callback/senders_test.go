@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -126,6 +127,8 @@ func TestWhatIsForgedIsRefused(t *testing.T) {
 	}
 }
 
+var cutSign = regexp.MustCompile(`(\bsign=[^&]*)[^&]{8}`)
+
 // changes are of a byte of the body or query, of each header in turn, and of a field.
 func changes(r *http.Request) []func(*http.Request, []byte) (*http.Request, []byte) {
 	all := []func(*http.Request, []byte) (*http.Request, []byte){
@@ -145,6 +148,12 @@ func changes(r *http.Request) []func(*http.Request, []byte) (*http.Request, []by
 			return r, nil
 		},
 	}
+	if r.Header.Get("Content-Type") != "application/json" { // the signature is a field
+		all = append(all, func(r *http.Request, b []byte) (*http.Request, []byte) {
+			r.URL.RawQuery = cutSign.ReplaceAllString(r.URL.RawQuery, "$1")
+			return r, cutSign.ReplaceAll(b, []byte("$1"))
+		})
+	}
 	for name := range r.Header {
 		if name == "Content-Type" || name == "Wechatpay-Signature-Type" {
 			continue
@@ -155,9 +164,29 @@ func changes(r *http.Request) []func(*http.Request, []byte) (*http.Request, []by
 		}, func(r *http.Request, b []byte) (*http.Request, []byte) {
 			r.Header.Del(name)
 			return r, b
+		}, func(r *http.Request, b []byte) (*http.Request, []byte) {
+			r.Header.Set(name, r.Header.Get(name)[:len(r.Header.Get(name))-4]) // hexadecimal and base64 stay so
+			return r, b
 		})
 	}
 	return all
+}
+
+// One key may sign for several apps or merchants: a notice is of one.
+func TestANoticeOfAnotherAccountIsRefused(t *testing.T) {
+	for _, name := range []string{"alipay", "wechatpay", "epay"} {
+		s := senders(t)[name][0]
+		keys := s.Keys
+		keys.Account = "another"
+		other, err := callbacktest.Makers[name](keys)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, body := request(t, other, callbacktest.Notice{})
+		if e, err := s.Provider.Read(r, body); !errors.Is(err, callback.ErrSignature) {
+			t.Errorf("%s: %+v %v", name, e, err)
+		}
+	}
 }
 
 // WeChat Pay sends such requests to see whether the signature is looked at.
@@ -165,8 +194,8 @@ func TestProbesAreRefused(t *testing.T) {
 	s := senders(t)["wechatpay"][0]
 	r, body := request(t, s, callbacktest.Notice{})
 	r.Header.Set("Wechatpay-Signature", "WECHATPAY/SIGNTEST/"+r.Header.Get("Wechatpay-Signature"))
-	if _, err := s.Provider.Read(r, body); !errors.Is(err, callback.ErrSignature) {
-		t.Error(err)
+	if e, err := s.Provider.Read(r, body); !errors.Is(err, callback.ErrSignature) {
+		t.Errorf("%+v %v", e, err)
 	}
 }
 

@@ -91,7 +91,7 @@ func TestSecretsOfStandardWebhooksThatAreNone(t *testing.T) {
 }
 
 func TestStripesSignature(t *testing.T) {
-	const body, secret = `{"id":"evt_1","type":"x"}`, "whsec_test"
+	const body, secret = `{ "type": "x", "id": "evt_1" }`, "whsec_test" // its bytes are signed, not what they say
 	good := hex.EncodeToString(mac([]byte(secret), []byte("1000."+body)))
 	for name, c := range map[string]struct {
 		header  string
@@ -105,6 +105,8 @@ func TestStripesSignature(t *testing.T) {
 		"too old":                     {"t=1000,v1=" + good, []string{secret}, 1301, ErrStale},
 		"of another time":             {"t=1001,v1=" + good, []string{secret}, 1000, ErrSignature},
 		"of an old version":           {"t=1000,v0=" + good, []string{secret}, 1000, ErrSignature},
+		"cut":                         {"t=1000,v1=" + good[:32], []string{secret}, 1000, ErrSignature},
+		"empty":                       {"t=1000,v1=", []string{secret}, 1000, ErrSignature},
 		"of another secret":           {"t=1000,v1=" + good, []string{"other"}, 1000, ErrSignature},
 		"no secret":                   {"t=1000,v1=" + hex.EncodeToString(mac(nil, []byte("1000."+body))), []string{""}, 1000, ErrSignature},
 		"none":                        {"", []string{secret}, 1000, ErrSignature},
@@ -137,6 +139,28 @@ func TestStripesEvents(t *testing.T) {
 	}
 	if _, err := stripeEvent([]byte(`{"id":`)); err == nil {
 		t.Error("half a body is taken")
+	}
+}
+
+// What tells one refund of Alipay's from another. A notice without any of it tells of
+// none in particular.
+func TestAlipaysRefunds(t *testing.T) {
+	for query, want := range map[string]string{
+		"refund_fee=8.00&out_biz_no=R1&gmt_refund=x": "refunded P/refund/R1: 800 back",
+		"refund_fee=8.00&gmt_refund=x":               "refunded P/refund/800: 800 back",
+		"refund_fee=18.0":                            "refunded P/refund/1800: 1800 back",
+		"gmt_refund=x":                               "refunded : 0 back",
+		"refund_fee=0.00&gmt_refund=x":               "refunded : 0 back",
+		"refund_fee=0.00":                            "paid P/paid: 0 back",
+	} {
+		v, err := url.ParseQuery("trade_no=P&trade_status=TRADE_SUCCESS&total_amount=88.00&" + query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err := alipayEvent(v)
+		if got := fmt.Sprintf("%s %s: %d back", e.State, e.Business(), e.Refunded); err != nil || got != want {
+			t.Errorf("%s: got %q %v, want %q", query, got, err, want)
+		}
 	}
 }
 

@@ -123,7 +123,7 @@ func printFinding(w io.Writer, f *callbacks.Finding) {
 		line("says", string(e.State)+" ("+e.Status+")")
 		line("order", e.Order)
 		line("payment", e.Payment)
-		line("business", e.Business())
+		line("business", business(e))
 		if e.Currency != "" {
 			line("amount", fmt.Sprintf("%d, %d of it given back, in the smallest unit of %s", e.Amount, e.Refunded, e.Currency))
 		}
@@ -137,5 +137,17 @@ func printFinding(w io.Writer, f *callbacks.Finding) {
 		line("signature", "does not hold, or the request is not for this account: "+f.Why)
 	default:
 		line("signature", "not checked. "+f.Why)
+	}
+}
+
+// business is what Once would take for the same, or why it would take nothing.
+func business(e *callback.Event) string {
+	switch b := e.Business(); {
+	case b != "":
+		return b
+	case e.Payment == "":
+		return "none: it names no payment"
+	default:
+		return "none: it tells of a refund, and not of which"
 	}
 }

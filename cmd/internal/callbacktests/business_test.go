@@ -12,6 +12,16 @@ import (
 	"github.com/nebis-dev/nebis/callback/callbacktest"
 )
 
+// atOnceAndAgain sends a notice three times at once, and once more.
+func (s *shop) atOnceAndAgain(n callbacktest.Notice) {
+	var all sync.WaitGroup
+	for range 3 {
+		all.Go(func() { s.want(n, s.acknowledged()) })
+	}
+	all.Wait()
+	s.want(n, s.acknowledged())
+}
+
 // Several notices of one payment: all pass, and it counts once.
 func TestNoticesOfOnePaymentInAnyOrder(t *testing.T) {
 	pending, paid, closed := callbacktest.Notice{State: callback.Pending}, callbacktest.Notice{}, callbacktest.Notice{State: callback.Closed}
@@ -25,33 +35,52 @@ func TestNoticesOfOnePaymentInAnyOrder(t *testing.T) {
 		"closed first":        {[]callbacktest.Notice{closed, pending, paid}, "closed 0 0"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			where(t, states, func(t *testing.T, s *shop) {
+			everywhere(t, func(t *testing.T, s *shop) {
+				deliveries := map[string]bool{} // epay has no other notice of the same status
 				for _, n := range c.notices {
-					s.want(n, s.acknowledged())
+					s.atOnceAndAgain(n)
+					e, err := s.event(n)
+					if err != nil {
+						t.Fatal(err)
+					}
+					deliveries[e.Delivery] = true
 				}
-				s.order(c.want)
-				if n := s.runs.Load(); n != int64(len(c.notices)) {
-					t.Errorf("%d runs for %d notices", n, len(c.notices))
+				want := c.want
+				if senders[s.name].lacks[closes] != "" {
+					want = "paid 88 0"
 				}
+				s.order(want)
+				s.ran(int64(len(deliveries)))
 			})
 		})
 	}
 }
 
-// Alipay's notice of a partial refund says TRADE_SUCCESS, too.
-func TestPartialRefunds(t *testing.T) {
-	where(t, refunds, func(_ *testing.T, s *shop) {
-		first := callbacktest.Notice{State: callback.Refunded, Refund: "R1", Refunded: 800}
-		second := callbacktest.Notice{State: callback.Refunded, Refund: "R2", Refunded: 1000}
-		sum := "paid 88 1800"
-		if s.sender.Provider.Name == "alipay" {
-			second.Refunded, sum = 1800, "paid 88 1800" // in all
-		}
-		for _, n := range []callbacktest.Notice{{}, first, first, {}, second, first, second} {
-			s.want(n, s.acknowledged())
-		}
-		s.order(sum)
-	})
+// Alipay's notice of a partial refund says TRADE_SUCCESS, too, and what was given back
+// in all.
+func TestPartialRefundsInAnyOrder(t *testing.T) {
+	paid := callbacktest.Notice{}
+	first := callbacktest.Notice{State: callback.Refunded, Refund: "R1", Refunded: 800}
+	second := callbacktest.Notice{State: callback.Refunded, Refund: "R2", Refunded: 1000}
+	told := first // by another notice
+	told.Delivery = "told again"
+	for name, notices := range map[string][]callbacktest.Notice{
+		"as they should come": {paid, first, paid, second, first, told, second},
+		"late":                {paid, second, told, first},
+		"before the payment":  {first, second, paid, told},
+	} {
+		t.Run(name, func(t *testing.T) {
+			where(t, refunds, func(_ *testing.T, s *shop) {
+				for _, n := range notices {
+					if s.sender.Provider.Name == "alipay" && n.Refund == second.Refund {
+						n.Refunded += first.Refunded
+					}
+					s.atOnceAndAgain(n)
+				}
+				s.order("paid 88 1800")
+			})
+		})
+	}
 }
 
 // Case 50: each payment has two ways in, which come at the same moment.
@@ -152,30 +181,41 @@ func TestOnceLeavesWhatFailedUndone(t *testing.T) {
 	})
 }
 
-// Two events that name no payment are not one business: neither is done, both are
-// sent again, and a person is told.
-func TestAnEventWithoutAPaymentIsNoBusiness(t *testing.T) {
-	one(t, "webhooks", func(t *testing.T, s *shop) {
-		s.serveAs(func(ctx context.Context, tx *sql.Tx, e callback.Event) error {
-			e.State = callback.Paid
-			if e.Business() != "" {
-				t.Errorf("the business is %q", e.Business())
-			}
-			_, err := callback.Once(ctx, s.store, tx, "points", e, func(ctx context.Context) error { return s.add(ctx, tx, "1001") })
-			if !errors.Is(err, callback.ErrNoPayment) {
-				t.Errorf("%v", err)
-			}
-			return err
+// Two events that name no payment, or two refunds of one payment that are told apart by
+// nothing, are not one business: neither is done, both are sent again, and a person is
+// told.
+func TestAnEventThatDoesNotSayForWhatIsNoBusiness(t *testing.T) {
+	for want, e := range map[error]callback.Event{
+		callback.ErrNoPayment: {State: callback.Paid},
+		callback.ErrNoRefund:  {State: callback.Refunded, Payment: "P1001", Refunded: 800},
+	} {
+		t.Run(want.Error(), func(t *testing.T) {
+			one(t, "webhooks", func(t *testing.T, s *shop) { s.refusesAsNoBusiness(e, want) })
 		})
-		for _, delivery := range []string{"1", "2"} {
-			s.want(callbacktest.Notice{Delivery: delivery}, s.refused(500))
+	}
+}
+
+func (s *shop) refusesAsNoBusiness(says callback.Event, want error) {
+	s.t.Helper()
+	s.serveAs(func(ctx context.Context, tx *sql.Tx, e callback.Event) error {
+		e.State, e.Payment, e.Refunded = says.State, says.Payment, says.Refunded
+		if e.Business() != "" {
+			s.t.Errorf("the business is %q", e.Business())
 		}
-		s.order("pending 0 0")
-		s.rows(0)
-		if all := s.failures(); len(all) != 2 {
-			t.Errorf("noted: %+v", all)
+		_, err := callback.Once(ctx, s.store, tx, "points", e, func(ctx context.Context) error { return s.add(ctx, tx, "1001") })
+		if !errors.Is(err, want) {
+			s.t.Errorf("%v, want %v", err, want)
 		}
+		return err
 	})
+	for _, delivery := range []string{"1", "2"} {
+		s.want(callbacktest.Notice{Delivery: delivery}, s.refused(500))
+	}
+	s.order("pending 0 0")
+	s.rows(0)
+	if all := s.failures(); len(all) != 2 {
+		s.t.Errorf("noted: %+v", all)
+	}
 }
 
 func TestMoved(t *testing.T) {

@@ -33,7 +33,7 @@ func (s sending) Request(url string, n callbacktest.Notice) (*http.Request, erro
 // What not every sender has.
 const (
 	probes  = "requests with a wrong signature, sent on purpose"
-	states  = "notices of another state of the same order"
+	closes  = "notices that there will be no payment"
 	refunds = "notices of a partial refund"
 )
 
@@ -52,7 +52,8 @@ var senders = map[string]struct {
 	"alipay-gbk": {acknowledged: reply{200, "success"}, refused: saying("fail"), lacks: map[string]string{probes: ownProbe}, make: inGBK},
 	"wechatpay":  {acknowledged: reply{204, ""}, refused: weChatSays, make: as(callbacktest.WeChatPay)},
 	"epay": {acknowledged: reply{200, "success"}, refused: saying("fail"), lacks: map[string]string{
-		probes: ownProbe, states: "it tells of payments only", refunds: "it tells of payments only",
+		probes: ownProbe, refunds: "it tells of payments only",
+		closes: "it has one status that is documented, TRADE_SUCCESS; any other is heard, and changes nothing",
 	}, make: as(callbacktest.Epay)},
 	"stripe":   {acknowledged: reply{200, ""}, refused: saying(""), lacks: map[string]string{probes: ownProbe}, make: as(callbacktest.Stripe)},
 	"webhooks": {acknowledged: reply{204, ""}, refused: saying(""), unknown: true, lacks: map[string]string{probes: ownProbe}, make: as(callbacktest.StandardWebhooks)},

@@ -171,14 +171,15 @@ func (s *shop) pay(tx *sql.Tx, e callback.Event) func(context.Context) error {
 	}
 }
 
-// refund knows that Alipay says what was given back in all.
+// refund knows that Alipay says what was given back in all: a sum that comes late is the
+// smaller one.
 func (s *shop) refund(tx *sql.Tx, e callback.Event) func(context.Context) error {
-	query := `UPDATE orders SET refunded = refunded + ? WHERE number = ?`
+	query, args := `UPDATE orders SET refunded = refunded + ? WHERE number = ?`, []any{e.Refunded, e.Order}
 	if e.Provider == "alipay" {
-		query = `UPDATE orders SET refunded = ? WHERE number = ?`
+		query, args = `UPDATE orders SET refunded = ? WHERE number = ? AND refunded < ?`, append(args, e.Refunded)
 	}
 	return func(ctx context.Context) error {
-		_, err := tx.ExecContext(ctx, s.sql(query), e.Refunded, e.Order)
+		_, err := callback.Moved(tx.ExecContext(ctx, s.sql(query), args...))
 		return err
 	}
 }

@@ -45,7 +45,7 @@ func TestWhatIsHeardByteForByte(t *testing.T) {
 		}
 		for i, wire := range []string{want.refused, want.acknowledged, want.acknowledged, want.acknowledged} {
 			if got := s.heard(t); got != wire {
-				t.Errorf("answer %d:\n got %q\nwant %q", i, got, wire)
+				t.Errorf("answer %d: got %q, want %q", i, got, wire)
 			}
 		}
 		s.order("paid 88 0")

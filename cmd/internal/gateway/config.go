@@ -64,10 +64,11 @@ type Route struct {
 	Kind            Kind
 	Required        bool
 	Success         Success
-	OnUpstreamError string // Unknown or Free
-	Verify          string // URL that is asked about an unknown outcome
-	Look            string // page where a person sees what has been done
-	OnStoreError    string // Closed or Open
+	OnUpstreamError string   // Unknown or Free
+	Permit          *url.URL // page of the site that is asked before each write with a key
+	Verify          string   // URL that is asked about an unknown outcome
+	Look            string   // page where a person sees what has been done
+	OnStoreError    string   // Closed or Open
 	Keep            time.Duration
 	Wait            time.Duration // negative: by the kind
 	Deadline        time.Duration

@@ -39,6 +39,7 @@ routes:
     success: { status: "200,204,300-303", body: "success", json: "/code=0" }
     required: true
     on_upstream_error: free
+    permit: /may?do=pay
     verify: /orders/ask
     on_store_error: open
     max_body: 65536
@@ -83,6 +84,7 @@ routes:
       json: ""
       not_location: /login
     on_upstream_error: unknown
+    permit: ""
     verify: ""
     look: /my/orders
     on_store_error: closed
@@ -101,6 +103,7 @@ routes:
       json: /code=0
       not_location: ""
     on_upstream_error: free
+    permit: "/may?do=pay"
     verify: /orders/ask
     look: /
     on_store_error: open
@@ -193,6 +196,8 @@ func TestAMistakeInTheFileIsToldWithItsLineAndField(t *testing.T) {
 		{head + "  on_upstream_error: ignore", `routes[0].on_upstream_error: "ignore" is not unknown or free`},
 		{head + "  on_store_error: shut", `routes[0].on_store_error: "shut" is not closed or open`},
 		{head + "  verify: ask", "routes[0].verify: "},
+		{head + "  permit: http://other.test/may", "routes[0].permit: "},
+		{head + "  permit: //other.test/may", "routes[0].permit: "},
 		{head + "  keep: 24", `routes[0].keep: "24" is not a duration such as 25s`},
 		{head + "  keep: 0s", "routes[0].keep: it must be more than nothing"},
 		{head + "  wait: -1s", "routes[0].wait: "},

@@ -66,6 +66,7 @@ func (r *Route) fields(f *file) map[string]reader {
 		"required":          one(f, &r.Required, parseBool),
 		"success":           r.readSuccess(f),
 		"on_upstream_error": one(f, &r.OnUpstreamError, oneOf(Unknown, Free)),
+		"permit":            one(f, &r.Permit, parsePermit),
 		"verify":            one(f, &r.Verify, parseVerify),
 		"look":              one(f, &r.Look, parseVerify),
 		"on_store_error":    one(f, &r.OnStoreError, oneOf(Closed, Open)),

@@ -101,7 +101,7 @@ func (g *guarded) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		g.site.ServeHTTP(w, r)
 	case key == "" && g.route.readsField():
 		g.once.ServeHTTP(w, r) // which refuses it, and offers a person to send it with a key
-	default:
+	case g.permitted(w, r):
 		g.once.ServeHTTP(w, nebishttp.WithKey(r.WithContext(WithKey(r.Context(), key)), key))
 	}
 }

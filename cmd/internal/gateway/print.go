@@ -3,6 +3,7 @@ package gateway
 import (
 	"fmt"
 	"io"
+	"net/url"
 	"regexp"
 	"strconv"
 	"strings"
@@ -51,6 +52,7 @@ func (p *printer) route(r *Route) {
 	p.field(in+"  ", "json", r.Success.JSON.String())
 	p.field(in+"  ", "not_location", r.Success.NotLocation.text)
 	p.field(in, "on_upstream_error", r.OnUpstreamError)
+	p.field(in, "permit", formatPermit(r.Permit))
 	p.field(in, "verify", r.Verify)
 	p.field(in, "look", r.Look)
 	p.field(in, "on_store_error", r.OnStoreError)
@@ -66,6 +68,13 @@ func (r *Route) formatWait() string {
 		return ""
 	}
 	return formatDuration(max(r.WaitFor(r.Kind), time.Duration(0)))
+}
+
+func formatPermit(u *url.URL) string {
+	if u == nil {
+		return ""
+	}
+	return u.String()
 }
 
 func (j *jsonRule) String() string {

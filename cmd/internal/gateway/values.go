@@ -204,6 +204,18 @@ func parseVerify(s string) (string, error) {
 	return s, nil
 }
 
+// parsePermit takes a path of the site: nobody else gets a person's cookies.
+func parsePermit(s string) (*url.URL, error) {
+	if s == "" {
+		return nil, nil
+	}
+	u, err := url.Parse(s)
+	if err != nil || !strings.HasPrefix(s, "/") || u.Host != "" {
+		return nil, fmt.Errorf("%q is not a path of the site, such as /may-order", s)
+	}
+	return u, nil
+}
+
 // oneOf is a value that has a few names.
 func oneOf(names ...string) func(string) (string, error) {
 	return func(s string) (string, error) {

@@ -111,6 +111,16 @@ func (s *Shop) Restart() {
 	s.start(s.URL[len("http://127.0.0.1:"):])
 }
 
+// Lock has the shop say that nobody may order any more, until it is unlocked.
+func (s *Shop) Lock() (unlock func()) {
+	s.t.Helper()
+	file := filepath.Join(s.dir, "locked")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+	return func() { os.Remove(file) }
+}
+
 // Orders is how many have been written.
 func (s *Shop) Orders() int { return s.count() }
 

@@ -92,6 +92,7 @@ func statuses(rows []told) map[string]int {
 	return n
 }
 
+// Case 52.
 func TestABatchSentAgainRunsOnlyWhatFailed(t *testing.T) {
 	each(t, func(t *testing.T, c dbtest.Config) {
 		first := true

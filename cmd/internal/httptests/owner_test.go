@@ -33,8 +33,8 @@ func TestTwoUsersWithOneKeyAreTwoOperations(t *testing.T) {
 	})
 }
 
-// TestAuthorisationComesBeforeTheReplay is how a site puts the two together: the
-// right is asked for outside of ours, each time.
+// Cases 15 and 16. TestAuthorisationComesBeforeTheReplay is how a site puts the two
+// together: the right is asked for outside of ours, each time.
 func TestAuthorisationComesBeforeTheReplay(t *testing.T) {
 	var revoked atomic.Bool
 	s := newSite(t, sqlite, nil, func(s *site, mux *http.ServeMux) {

@@ -96,6 +96,7 @@ func testCommitted(d *desk) {
 	}
 }
 
+// Case 53: nothing was committed, so nothing is called.
 func testRolledBack(d *desk) {
 	d.o.Handle("call", outbox.Call{Do: func(_ context.Context, j *outbox.Job) (any, error) {
 		if string(j.Payload) != `"good"` {

@@ -18,6 +18,7 @@ func (d *desk) cancel(ctx context.Context, tx *sql.Tx) error {
 	return err
 }
 
+// Case 54: its tries have an end, after which it is compensated once.
 func testCompensated(d *desk) {
 	call := quick(refuse)
 	call.Compensate = func(ctx context.Context, tx *sql.Tx, j *outbox.Job) error {
@@ -47,6 +48,7 @@ func testCompensated(d *desk) {
 	}
 }
 
+// Case 54: where nothing can compensate it, it is there for a person to see.
 func testDead(d *desk) {
 	d.o.Handle("call", quick(refuse))
 	d.run()

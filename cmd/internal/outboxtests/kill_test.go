@@ -23,7 +23,7 @@ func each(t *testing.T, f func(t *testing.T, c dbtest.Config)) {
 	}
 }
 
-// A process is killed at a step of a call, again and again. Then a worker
+// Case 53. A process is killed at a step of a call, again and again. Then a worker
 // elsewhere finishes what is left: no call is lost, none is made without its
 // commit, and the other side has charged each order once.
 func TestAProcessKilledAtAStep(t *testing.T) {

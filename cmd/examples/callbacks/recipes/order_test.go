@@ -3,8 +3,10 @@ package recipes
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/nebis-dev/nebis"
@@ -18,7 +20,14 @@ func notices(t *testing.T) map[string]map[string]recipe {
 	capture := func(id, kind, resource string) recipe {
 		return payPal(fmt.Sprintf(`{"id":%q,"event_type":"PAYMENT.CAPTURE.%s","resource":{"id":%q,"invoice_id":"7"}}`, id, kind, resource))
 	}
+	merged := func(delivery, action string, merged bool) recipe {
+		return gitHub(delivery, "pull_request", fmt.Sprintf(`{"action":%q,"number":7,"pull_request":{"merged":%v}}`, action, merged))
+	}
 	return map[string]map[string]recipe{
+		"github": { // points for what is merged; there is no refund
+			"pending": merged("d1", "opened", false), "failed": merged("d2", "closed", false),
+			"paid": merged("d3", "closed", true), "another": merged("d4", "closed", true), // from a second hook
+		},
 		"paypal": {
 			"pending": capture("WH-1", "PENDING", "CAP-7"), "failed": capture("WH-2", "DENIED", "CAP-7"),
 			"paid": capture("WH-3", "COMPLETED", "CAP-7"), "another": capture("WH-4", "COMPLETED", "CAP-7"),
@@ -51,9 +60,33 @@ func refundV2(t *testing.T, id, status string) recipe {
 	return weChatV2(toXML("xml", map[string]string{"return_code": "SUCCESS", "mch_id": merchant, "req_info": sealed(t, secret, info)}))
 }
 
+// ofPullRequest reads what GitHub tells, in the words of a payment.
+func ofPullRequest(e callback.Event) (callback.Event, error) {
+	var n struct {
+		Action string
+		Number int
+		Pull   struct{ Merged bool } `json:"pull_request"`
+	}
+	err := json.Unmarshal(e.Body, &n)
+	e.Payment = fmt.Sprint("pull ", n.Number)
+	switch {
+	case n.Pull.Merged:
+		e.State = callback.Paid
+	case n.Action == "closed":
+		e.State = callback.Closed
+	}
+	return e, err
+}
+
 // completes is a shop's code, with all three layers. Shopify tells of a refund by its
 // topic.
 func completes(ctx context.Context, s *nebis.Store, tx *sql.Tx, e callback.Event) error {
+	if e.Status == "pull_request" {
+		var err error
+		if e, err = ofPullRequest(e); err != nil {
+			return err
+		}
+	}
 	do := func(statement string) func(context.Context) error {
 		return func(ctx context.Context) error {
 			_, err := callback.Moved(tx.ExecContext(ctx, statement))
@@ -72,8 +105,8 @@ func completes(ctx context.Context, s *nebis.Store, tx *sql.Tx, e callback.Event
 	return err
 }
 
-// Each notice comes three times, and is acknowledged each time; a name that a
-// provider does not have is left out.
+// Each notice comes three times at once and once more, and is acknowledged each time; a
+// name that a provider does not have is left out.
 func TestNoticesOfOneOrderInAnyOrder(t *testing.T) {
 	for provider, all := range notices(t) {
 		for sequence, want := range map[string]string{
@@ -86,10 +119,16 @@ func TestNoticesOfOneOrderInAnyOrder(t *testing.T) {
 				url, db := site(t, all["paid"].p, completes)
 				for _, name := range strings.Split(sequence, ", ") {
 					if r, has := all[name]; has {
+						var all sync.WaitGroup
 						for range 3 {
-							r.wants(t, url, r.acknowledged)
+							all.Go(func() { r.wants(t, url, r.acknowledged) })
 						}
+						all.Wait()
+						r.wants(t, url, r.acknowledged)
 					}
+				}
+				if _, refunds := all["refund 1"]; !refunds {
+					want = "paid 88 0"
 				}
 				wantOrder(t, db, want)
 			})
@@ -100,7 +139,7 @@ func TestNoticesOfOneOrderInAnyOrder(t *testing.T) {
 // A payment that fails first is not taken for the one that succeeds after it.
 func TestAPaymentThatFailsFirst(t *testing.T) {
 	everybody := notices(t)
-	for provider, want := range map[string]string{"paypal": "closed 0 0", "shopify": "paid 88 0", "wechatpay-v2": "paid 88 0"} {
+	for provider, want := range map[string]string{"github": "closed 0 0", "paypal": "closed 0 0", "shopify": "paid 88 0", "wechatpay-v2": "paid 88 0"} {
 		all := everybody[provider]
 		url, db := site(t, all["paid"].p, completes)
 		for _, name := range []string{"failed", "paid", "failed"} {

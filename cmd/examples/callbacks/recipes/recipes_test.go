@@ -62,6 +62,13 @@ func shopify(event, topic, body string) recipe {
 	}, "98880550-7158-44d4-b7cd-2c97c8a091b5 orders/paid paid orders/paid", "200 ", "401 "}
 }
 
+func gitHub(delivery, event, body string) recipe {
+	return recipe{GitHub(secret), body, map[string]string{
+		"X-Hub-Signature-256": "sha256=" + hex.EncodeToString(mac(secret, []byte(body))),
+		"X-GitHub-Delivery":   delivery, "X-GitHub-Event": event,
+	}, delivery + " other " + event, "204 ", "401 "}
+}
+
 func weChatV2(body string) recipe {
 	const says = "<xml><return_code><![CDATA[%s]]></return_code><return_msg><![CDATA[%s]]></return_msg></xml>"
 	return recipe{

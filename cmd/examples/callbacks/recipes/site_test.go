@@ -3,11 +3,13 @@ package recipes
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
 	"strings"
 	"sync"
 	"testing"
@@ -46,6 +48,52 @@ func TestEachRecipeIsDoneOnce(t *testing.T) {
 			}
 		})
 	}
+}
+
+// What each recipe's provider hears, byte for byte but for the date: to what failed, and
+// then to what was done, the first time and again.
+func TestWhatIsHeardByteForByte(t *testing.T) {
+	const noContent, nothing = "204 No Content\r\nContent-Length: 0\r\n\r\n", "\r\nContent-Length: 0\r\n\r\n"
+	xml := func(status string, length int, code, message string) string {
+		return fmt.Sprintf("%s\r\nContent-Length: %d\r\nContent-Type: text/xml; charset=utf-8\r\n\r\n"+
+			"<xml><return_code><![CDATA[%s]]></return_code><return_msg><![CDATA[%s]]></return_msg></xml>", status, length, code, message)
+	}
+	wires := map[string][2]string{
+		"github":       {"500 Internal Server Error" + nothing, noContent},
+		"shopify":      {"500 Internal Server Error" + nothing, "200 OK" + nothing},
+		"paypal":       {"500 Internal Server Error" + nothing, "200 OK" + nothing},
+		"wechatpay-v2": {xml("500 Internal Server Error", 112, "FAIL", "Internal Server Error"), xml("200 OK", 96, "SUCCESS", "OK")},
+	}
+	for name, r := range recipes(t) {
+		failed := false
+		url, _ := site(t, r.p, func(context.Context, *nebis.Store, *sql.Tx, callback.Event) error {
+			if !failed {
+				failed = true
+				return errors.New("out of paper")
+			}
+			return nil
+		})
+		for i, want := range []string{wires[name][0], wires[name][1], wires[name][1], wires[name][1]} {
+			if got := r.hears(t, url); got != want {
+				t.Errorf("%s, answer %d: got %q, want %q", name, i, got, want)
+			}
+		}
+	}
+}
+
+func (r recipe) hears(t *testing.T, url string) string {
+	t.Helper()
+	res, err := http.DefaultClient.Do(r.request(url))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	res.Header.Del("Date")
+	text, err := httputil.DumpResponse(res, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimPrefix(string(text), "HTTP/1.1 ")
 }
 
 // site has a handler, and an order 7 that is not paid.

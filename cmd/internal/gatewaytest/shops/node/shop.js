@@ -44,6 +44,9 @@ async function serve(req, res) {
 		res.writeHead(303, { Location: `/orders/${await place(fields.get("item"), Number(fields.get("qty")))}` }).end()
 	} else if (req.url == "/checkout") {
 		page(res, "Checkout", form)
+	} else if (req.url == "/may") {
+		const locked = fs.existsSync(__dirname + "/locked")
+		page(res, locked ? "Not yours" : "Yours", "", locked ? 403 : 200)
 	} else if (order) {
 		const { item, receipt } = Object.assign({}, ...read().filter(line => line.id == order[1]))
 		page(res, `Order ${order[1]}`, `<p>${escape(item)}, ${escape(receipt ?? "not paid")}</p>`)

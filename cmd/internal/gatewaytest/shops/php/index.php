@@ -8,6 +8,9 @@ if ($path === '/checkout' && $_SERVER['REQUEST_METHOD'] === 'POST') {
     header("Location: /orders/$id", true, 303);
 } elseif ($path === '/checkout') {
     page('Checkout', form('/checkout'));
+} elseif ($path === '/may') {
+    $locked = file_exists(__DIR__ . '/locked') || !isset($_SESSION['token'], $_COOKIE[session_name()]);
+    http_response_code($locked ? 403 : 204);
 } elseif (preg_match('#^/orders/(\d+)$#', $path, $m)) {
     $order = db()->prepare('SELECT item, receipt FROM orders WHERE id = ?');
     $order->execute([$m[1]]);

@@ -35,6 +35,9 @@ class Shop(BaseHTTPRequestHandler):
     def do_GET(self):
         if self.path == "/checkout":
             return self.page("Checkout", FORM)
+        if self.path == "/may":
+            locked = os.path.exists(os.path.join(os.path.dirname(__file__), "locked"))
+            return self.page("Not yours" if locked else "Yours", "", 403 if locked else 200)
         if self.path == "/":
             ids = [row[0] for row in database().execute("SELECT id FROM orders ORDER BY id")]
             items = "".join(f'<li><a href="/orders/{i}">Order {i}</a></li>' for i in ids)
