@@ -31,9 +31,15 @@ type batch struct {
 	held  map[int64]bool // rows that were found held; left alone
 	turn  *turn          // that it is part of, if any
 
-	picked []int64 // rows that had expired
-	rows   int     // how many of them it removed
-	begun  time.Time
+	picked        []due // rows that had expired
+	rows, answers int   // what it removed: rows, and the answers of others
+	begun         time.Time
+}
+
+// due is a row that has expired.
+type due struct {
+	id   int64
+	seen bool // its key is to be remembered: only the answer goes
 }
 
 // do removes what has expired, in tx.
@@ -45,8 +51,8 @@ func (b *batch) do(ctx context.Context, tx *sql.Tx, e *engine) error {
 	if err := b.pick(ctx, tx, e); err != nil {
 		return err
 	}
-	ids := slices.DeleteFunc(slices.Clone(b.picked), func(id int64) bool { return b.held[id] })
-	for some := range slices.Chunk(ids, idsPerStatement) {
+	rows := slices.DeleteFunc(slices.Clone(b.picked), func(r due) bool { return b.held[r.id] })
+	for some := range slices.Chunk(rows, idsPerStatement) {
 		if err := b.drop(ctx, tx, e, some); err != nil {
 			return err
 		}
@@ -76,43 +82,57 @@ func (b *batch) pick(ctx context.Context, tx *sql.Tx, e *engine) error {
 	}
 	defer rows.Close()
 	for rows.Next() {
-		var id int64
-		if err := rows.Scan(&id, &b.floor); err != nil {
+		var r due
+		if err := rows.Scan(&r.id, &r.seen, &b.floor); err != nil {
 			return err
 		}
-		b.picked = append(b.picked, id)
+		b.picked = append(b.picked, r)
 	}
 	return rows.Err()
 }
 
-// drop removes some of the rows that were picked, but for those that somebody
-// holds or has changed since.
-func (b *batch) drop(ctx context.Context, tx *sql.Tx, e *engine, ids []int64) (err error) {
+// drop removes some of the rows that were picked, or their answers, but for those
+// that somebody holds or has changed since.
+func (b *batch) drop(ctx context.Context, tx *sql.Tx, e *engine, rows []due) (err error) {
 	if e.clean.lock != "" {
-		if ids, err = b.locked(ctx, tx, e, ids); err != nil || len(ids) == 0 {
+		if rows, err = b.locked(ctx, tx, e, rows); err != nil {
 			return err
 		}
 	}
-	stmt, args := e.clean.of(e.clean.drop, ids)
-	n, err := affected(tx.ExecContext(ctx, stmt, args...))
-	b.rows += int(n)
+	n, err := e.clean.run(ctx, tx, e.clean.drop, slices.DeleteFunc(slices.Clone(rows), func(r due) bool { return r.seen }))
+	b.rows += n
+	if err != nil {
+		return err
+	}
+	n, err = e.clean.run(ctx, tx, e.clean.fade, slices.DeleteFunc(rows, func(r due) bool { return !r.seen }))
+	b.answers += n
 	return err
 }
 
+// run runs a statement on rows, if there are any, and returns on how many.
+func (c *cleanSQL) run(ctx context.Context, tx *sql.Tx, stmt string, rows []due) (int, error) {
+	if len(rows) == 0 {
+		return 0, nil
+	}
+	stmt, args := c.of(stmt, rows)
+	n, err := affected(tx.ExecContext(ctx, stmt, args...))
+	return int(n), err
+}
+
 // locked locks rows and returns which.
-func (b *batch) locked(ctx context.Context, tx *sql.Tx, e *engine, ids []int64) (locked []int64, err error) {
-	stmt, _ := e.clean.of(e.clean.lock, ids)
+func (b *batch) locked(ctx context.Context, tx *sql.Tx, e *engine, some []due) (locked []due, err error) {
+	stmt, _ := e.clean.of(e.clean.lock, some)
 	rows, err := tx.QueryContext(ctx, stmt, b.older.Microseconds())
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
 	for rows.Next() {
-		var id int64
-		if err := rows.Scan(&id); err != nil {
+		var r due
+		if err := rows.Scan(&r.id, &r.seen); err != nil {
 			return nil, err
 		}
-		locked = append(locked, id)
+		locked = append(locked, r)
 	}
 	return locked, rows.Err()
 }
@@ -186,10 +206,11 @@ func (s *Store) stamp(ctx context.Context, limit int) (n int64, err error) {
 	return n, err
 }
 
-// Purge removes at most limit rows that have expired and returns how many. It is
-// one short transaction, and leaves alone what somebody holds; call it until it
-// returns 0, or use Sweep, which does. Rows that old code wrote without an expiry
-// get one first: now and the store's Keep.
+// Purge removes at most limit rows that have expired and returns how many; of a key
+// that is to be remembered (Op.KeepSeen) it removes the answer, which counts as
+// well. It is one short transaction, and leaves alone what somebody holds; call it
+// until it returns 0, or use Sweep, which does. Rows that old code wrote without an
+// expiry get one first: now and the store's Keep.
 func (s *Store) Purge(ctx context.Context, limit int) (int, error) {
 	if _, err := s.stamp(ctx, limit); err != nil {
 		return 0, fmt.Errorf("nebis: purge: %w", err)
@@ -203,7 +224,7 @@ func (s *Store) Purge(ctx context.Context, limit int) (int, error) {
 		})
 		switch {
 		case err == nil:
-			return b.rows, nil
+			return b.rows + b.answers, nil
 		case n == batchTries || ctx.Err() != nil:
 			return 0, fmt.Errorf("nebis: purge: %w", err)
 		}
@@ -221,7 +242,7 @@ const batchTries = 10
 // it waits for is known.
 func (b *batch) less(err error) int {
 	if b.limit == 1 && len(b.picked) == 1 && conflict(err) {
-		b.held[b.picked[0]] = true
+		b.held[b.picked[0].id] = true
 	}
 	return max(1, b.limit/16)
 }

@@ -30,7 +30,8 @@ type SweepOptions struct {
 
 // Swept is how far a Sweep came.
 type Swept struct {
-	Rows    int `json:"rows"` // removed
+	Rows    int `json:"rows"`              // removed
+	Answers int `json:"answers,omitempty"` // removed from rows that stay, as their key is remembered (Op.KeepSeen)
 	Batches int `json:"batches"`
 }
 
@@ -155,7 +156,7 @@ func (w *sweep) batches(ctx context.Context) error {
 				return err
 			}
 			size, took = b.less(err), 0
-		case b.rows == 0:
+		case b.rows+b.answers == 0:
 			return nil
 		default:
 			failed = 0
@@ -178,7 +179,8 @@ func (w *sweep) batch(ctx context.Context, size int) (*batch, time.Duration, err
 	}
 	w.floor = b.floor
 	w.done.Rows += b.rows
-	if b.rows > 0 {
+	w.done.Answers += b.answers
+	if b.rows+b.answers > 0 {
 		w.done.Batches++
 		if w.o.Progress != nil {
 			w.o.Progress(w.done)
@@ -225,17 +227,19 @@ func (w *sweep) rest(ctx context.Context, d time.Duration) error {
 }
 
 // Expired counts, without a lock, the rows that have expired for longer than
-// olderThan, which Sweep would remove. It counts at most most of them; more says
-// that there may be more.
-func (s *Store) Expired(ctx context.Context, olderThan time.Duration, most int) (n int, more bool, err error) {
+// olderThan: those that Sweep would remove, and those that it would remove only the
+// answer of. It counts at most most of them; more says that there may be more.
+func (s *Store) Expired(ctx context.Context, olderThan time.Duration, most int) (n Swept, more bool, err error) {
 	e, err := s.engine(ctx, s.db)
 	if err != nil {
-		return 0, false, err
+		return n, false, err
 	}
-	if err := s.db.QueryRowContext(ctx, e.clean.count, olderThan.Microseconds(), most).Scan(&n); err != nil {
-		return 0, false, fmt.Errorf("nebis: count what has expired: %w", err)
+	if err := s.db.QueryRowContext(ctx, e.clean.count, olderThan.Microseconds(), most).Scan(&n.Rows, &n.Answers); err != nil {
+		return Swept{}, false, fmt.Errorf("nebis: count what has expired: %w", err)
 	}
-	return n, n >= most, nil
+	more = n.Rows >= most
+	n.Rows -= n.Answers
+	return n, more, nil
 }
 
 // LastSweep returns what the last Sweep did that came to its end, and when that

@@ -159,5 +159,5 @@ func (b *batch) nameOf(index int, text json.RawMessage) (key string, name json.R
 
 func (b *batch) op(q batchRequest, owner string) nebis.Op {
 	return nebis.Op{Scope: b.rt.scope, Owner: owner, Key: q.key,
-		Keep: b.rt.Keep, Wait: b.rt.wait(q.r), MaxResponse: b.rt.MaxAnswer}
+		Keep: b.rt.Keep, KeepSeen: b.rt.KeepSeen, Wait: b.rt.wait(q.r), MaxResponse: b.rt.MaxAnswer}
 }

@@ -52,11 +52,11 @@ func testSweep(w *world) {
 	w.exec("INSERT INTO " + w.keys + " (idem_key, scope, owner, token, status, expires_at) VALUES ('lost', 'order', 'user-1', 't', 'processing', '2001-01-01 00:00:00')")
 	w.exec("INSERT INTO " + w.keys + " (idem_key, scope, owner, token, status, expires_at) VALUES ('freed', 'order', 'user-1', 't', 'failed', '2001-01-01 00:00:00')")
 	n, more, err := w.stores[1].Expired(w.Context(), 0, 40)
-	if n != 40 || !more || err != nil {
-		w.Errorf("%d and more %v, error %v", n, more, err)
+	if n.Rows != 40 || !more || err != nil {
+		w.Errorf("%+v and more %v, error %v", n, more, err)
 	}
-	if n, more, err = w.stores[1].Expired(w.Context(), 0, 100); n != 46 || more || err != nil {
-		w.Errorf("%d and more %v, error %v", n, more, err)
+	if n, more, err = w.stores[1].Expired(w.Context(), 0, 100); n != (nebis.Swept{Rows: 46}) || more || err != nil {
+		w.Errorf("%+v and more %v, error %v", n, more, err)
 	}
 	var seen []nebis.Swept
 	done := w.sweep(0, &nebis.SweepOptions{Batch: 10, Pause: time.Microsecond, Progress: func(s nebis.Swept) { seen = append(seen, s) }})
@@ -132,7 +132,7 @@ func testSweepOlder(w *world) {
 	for {
 		n, _, err := w.stores[0].Expired(w.Context(), 0, 10)
 		w.must(err)
-		if n == 4 {
+		if n.Rows == 4 {
 			break
 		}
 		time.Sleep(time.Millisecond)
