@@ -40,7 +40,7 @@ func newBatch(m *Middleware, scope string, o *BatchRoute) *batch {
 		o = &BatchRoute{}
 	}
 	rt := m.newRoute(scope, &Route{
-		Keep: o.Keep, Wait: o.Wait, Deadline: o.Deadline,
+		Keep: o.Keep, KeepSeen: o.KeepSeen, Wait: o.Wait, Deadline: o.Deadline,
 		MaxRequest: o.MaxRequest, MaxAnswer: o.MaxAnswer, Ignore: o.Ignore,
 	})
 	b := &batch{rt: rt, name: o.Row, maxRows: o.MaxRows}
