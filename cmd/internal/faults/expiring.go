@@ -53,5 +53,16 @@ func expiring() []fault {
 			edits:   []edit{{"mysql.go", "(status = 'failed' OR expires_at <= UTC_TIMESTAMP(6)", "(status = 'failed' OR expires_at <= NOW(6)"}},
 			foundBy: []probe{test("worlds", "TestSessionsInThreeTimeZonesAgreeOnWhatHasExpired/mariadb")},
 		},
+		{
+			name:    "leases by the session's time instead of UTC",
+			edits:   []edit{{"mysql.go", `"UTC_TIMESTAMP(6) + INTERVAL ? MICROSECOND", "CONVERT`, `"NOW(6) + INTERVAL ? MICROSECOND", "CONVERT`}},
+			foundBy: []probe{test("worlds", "TestSessionsInThreeTimeZonesAgreeOnWhatHasExpired/mariadb"), test("worlds", "TestSessionsInThreeTimeZonesAgreeOnWhatHasExpired/mysql56")},
+		},
+		{
+			name: "a time of the program is sent with a lease",
+			edits: []edit{{"tenure.go", "t.c.updateOnce(running, stmt, []any{t.length.Microseconds(),",
+				"t.c.updateOnce(running, stmt, []any{time.Now().UnixMicro(),"}},
+			foundBy: []probe{test("worlds", "TestNoTimeOfTheProgramIsSentToTheDatabase/sqlite-modernc")},
+		},
 	}
 }
