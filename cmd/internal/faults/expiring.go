@@ -48,6 +48,12 @@ func expiring() []fault {
 			edits:   []edit{{"clean.go", "if err != nil || n != 1 {\n\t\treturn orElse(err, ErrSweeping)", "if err != nil || n < 0 {\n\t\treturn orElse(err, ErrSweeping)"}},
 			foundBy: []probe{suite("sqlite-modernc", "Sweep/who has lost the turn stops")},
 		},
+	}
+}
+
+// The database's clock counts, in UTC.
+func clocks() []fault {
+	return []fault{
 		{
 			name:    "expiry by the session's time instead of UTC",
 			edits:   []edit{{"mysql.go", "(status = 'failed' OR expires_at <= UTC_TIMESTAMP(6)", "(status = 'failed' OR expires_at <= NOW(6)"}},

@@ -46,14 +46,14 @@ func TestASweepObeysAStatementTimeout(t *testing.T) {
 			done, err := s.Sweep(t.Context(), &nebis.SweepOptions{Progress: func(n nebis.Swept) { seen = append(seen, n) }})
 			stop()
 			wg.Wait()
-			if err != nil || done.Rows != 400 || len(seen) < 2 || seen[0].Rows > 100 {
+			if err != nil || done.Rows != 240 || len(seen) < 2 || seen[0].Rows > 100 {
 				t.Errorf("done %+v, on the way %+v, error %v", done, seen, err)
 			}
 		})
 	}
 }
 
-// slowly leaves 400 rows that take 10 milliseconds each to go.
+// slowly leaves 240 rows that take 10 milliseconds each to go.
 func slowly(t *testing.T, db *sql.DB, d nebis.Dialect) {
 	t.Helper()
 	slow := map[nebis.Dialect]string{
@@ -64,7 +64,7 @@ CREATE TRIGGER slowly BEFORE DELETE ON idempotency FOR EACH ROW EXECUTE FUNCTION
   SELECT SUM(n) FROM (WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 20000) SELECT n FROM c);
 END`,
 	}[d]
-	statements := []string{`DELETE FROM idempotency WHERE id > (SELECT n FROM (SELECT MIN(id) + 399 AS n FROM idempotency) AS x)`, slow}
+	statements := []string{`DELETE FROM idempotency WHERE id > (SELECT n FROM (SELECT MIN(id) + 239 AS n FROM idempotency) AS x)`, slow}
 	if d == nebis.Postgres {
 		statements = append(statements[:1], strings.Split(slow, ";\n")...)
 	}
