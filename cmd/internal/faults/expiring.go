@@ -44,6 +44,12 @@ func expiring() []fault {
 			foundBy: []probe{suite("sqlite-modernc", "Sweep/one runs at a time, a second ends at once")},
 		},
 		{
+			name:  "a batch that was ended by a time-out ends the clean-up",
+			edits: []edit{{"sweep.go", "failed++; failed == batchTries", "failed++; failed > 0"}},
+			foundBy: []probe{test("suite", "TestASweepObeysAStatementTimeout/mariadb"), test("suite", "TestASweepObeysAStatementTimeout/mysql56"),
+				test("suite", "TestASweepObeysAStatementTimeout/postgres-pgx"), test("suite", "TestASweepObeysAStatementTimeout/sqlite-modernc")},
+		},
+		{
 			name:    "who has lost the turn to sweep goes on",
 			edits:   []edit{{"clean.go", "if err != nil || n != 1 {\n\t\treturn orElse(err, ErrSweeping)", "if err != nil || n < 0 {\n\t\treturn orElse(err, ErrSweeping)"}},
 			foundBy: []probe{suite("sqlite-modernc", "Sweep/who has lost the turn stops")},

@@ -20,6 +20,7 @@ import (
 func TestASweepObeysAStatementTimeout(t *testing.T) {
 	for name, option := range map[string]string{"mariadb": "max_statement_time=1", "mysql56": "", "postgres-pgx": "statement_timeout=1000", "sqlite-modernc": ""} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			c := dbtest.Lookup(name).With(option)
 			db := c.Open(t)
 			var o nebis.Options
