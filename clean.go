@@ -33,6 +33,7 @@ type batch struct {
 
 	picked        []due // rows that had expired
 	rows, answers int   // what it removed: rows, and the answers of others
+	found         int   // rows that it found held
 	begun         time.Time
 }
 
@@ -119,7 +120,7 @@ func (c *cleanSQL) run(ctx context.Context, tx *sql.Tx, stmt string, rows []due)
 	return int(n), err
 }
 
-// locked locks rows and returns which.
+// locked locks rows and returns which; the others are held, or no longer expired.
 func (b *batch) locked(ctx context.Context, tx *sql.Tx, e *engine, some []due) (locked []due, err error) {
 	stmt, _ := e.clean.of(e.clean.lock, some)
 	rows, err := tx.QueryContext(ctx, stmt, b.older.Microseconds())
@@ -134,8 +135,21 @@ func (b *batch) locked(ctx context.Context, tx *sql.Tx, e *engine, some []due) (
 		}
 		locked = append(locked, r)
 	}
-	return locked, rows.Err()
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	for _, r := range some {
+		b.held[r.id] = true
+	}
+	for _, r := range locked {
+		delete(b.held, r.id)
+	}
+	b.found += len(some) - len(locked)
+	return locked, nil
 }
+
+// over reports whether the batch found nothing to do any more.
+func (b *batch) over() bool { return b.rows+b.answers+b.found == 0 }
 
 func affected(res sql.Result, err error) (int64, error) {
 	if err != nil {
@@ -174,11 +188,7 @@ func (s *Store) short(ctx context.Context, do func(*sql.Tx, *engine) error) erro
 		return err
 	}
 	defer free()
-	opts := &sql.TxOptions{Isolation: sql.LevelReadCommitted}
-	if s.d == SQLite {
-		opts = nil
-	}
-	tx, err := conn.BeginTx(ctx, opts)
+	tx, err := conn.BeginTx(ctx, shortly[s.d])
 	if err != nil {
 		return err
 	}
@@ -187,6 +197,13 @@ func (s *Store) short(ctx context.Context, do func(*sql.Tx, *engine) error) erro
 		return err
 	}
 	return tx.Commit()
+}
+
+// At READ UNCOMMITTED it is seen without a lock, and so without waiting, which rows a
+// claim holds: it has written into them. What is locked after that is looked at anew.
+var shortly = map[Dialect]*sql.TxOptions{
+	MySQL:    {Isolation: sql.LevelReadUncommitted},
+	Postgres: {Isolation: sql.LevelReadCommitted},
 }
 
 // stamp gives at most limit rows of old code an expiry, and returns how many. One
@@ -223,13 +240,15 @@ func (s *Store) Purge(ctx context.Context, limit int) (int, error) {
 			return b.do(ctx, tx, e)
 		})
 		switch {
-		case err == nil:
+		case err == nil && (b.rows+b.answers > 0 || b.over() || n == batchTries):
 			return b.rows + b.answers, nil
+		case err == nil: // all of it was held
 		case n == batchTries || ctx.Err() != nil:
 			return 0, fmt.Errorf("nebis: purge: %w", err)
+		default:
+			limit = b.less(err)
+			pause(ctx, 0)
 		}
-		limit = b.less(err)
-		pause(ctx, 0)
 	}
 }
 

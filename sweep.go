@@ -36,11 +36,10 @@ type Swept struct {
 }
 
 // Sweep removes what has expired, batch by batch, until nothing is left of it. It
-// makes room for the claims beside it: a batch is one short transaction, at READ
-// COMMITTED on MySQL and MariaDB and in its turn as the one writer on SQLite, its
-// size follows the time that the last one took, and as long as that it rests. It
-// leaves alone what somebody holds, but waits for it on MySQL before 8.0.1, up to a
-// second.
+// makes room for the claims beside it: a batch is one short transaction, in its turn
+// as the one writer on SQLite, its size follows the time that the last one took, and
+// as long as that it rests. It leaves alone what somebody holds; MySQL before 8.0.1
+// waits up to a second for a row that is locked and not written to, which no claim is.
 //
 // One Sweep runs at a time, over all processes: another returns ErrSweeping at
 // once. The turn is a row of the table (scope nebis.sweep), which also says when
@@ -156,7 +155,7 @@ func (w *sweep) batches(ctx context.Context) error {
 				return err
 			}
 			size, took = b.less(err), 0
-		case b.rows+b.answers == 0:
+		case b.over():
 			return nil
 		default:
 			failed = 0

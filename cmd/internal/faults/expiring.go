@@ -33,6 +33,12 @@ func expiring() []fault {
 			edits:   []edit{{"mysql.go", "UTC_TIMESTAMP(6) AND (status = 'done' OR token IS NULL))`", "UTC_TIMESTAMP(6))`"}},
 			foundBy: []probe{suite("mariadb", "Do/rows in processing do not expire")},
 		},
+	}
+}
+
+// Clean-up removes what has expired and goes round the rest.
+func cleaning() []fault {
+	return []fault{
 		{
 			name:    "purge without its condition on the status",
 			edits:   []edit{{"clean_sql.go", " AND (status <> 'processing' OR token IS NULL)", ""}},
@@ -53,6 +59,16 @@ func expiring() []fault {
 			name:    "who has lost the turn to sweep goes on",
 			edits:   []edit{{"clean.go", "if err != nil || n != 1 {\n\t\treturn orElse(err, ErrSweeping)", "if err != nil || n < 0 {\n\t\treturn orElse(err, ErrSweeping)"}},
 			foundBy: []probe{suite("sqlite-modernc", "Sweep/who has lost the turn stops")},
+		},
+		{
+			name:    "clean-up picks what a claim holds",
+			edits:   []edit{{"clean.go", "LevelReadUncommitted", "LevelReadCommitted"}},
+			foundBy: []probe{suite("mariadb", "Sweep/goes round what is held")},
+		},
+		{
+			name:    "a batch of which all is held ends the clean-up",
+			edits:   []edit{{"clean.go", "b.found += len(some) - len(locked)", ""}},
+			foundBy: []probe{suite("mariadb", "Sweep/goes round what is locked")},
 		},
 	}
 }
