@@ -29,7 +29,7 @@ func (c *call) answer(r *row) ([]byte, error) {
 	case r.token != "" && !sameAsk(r.fingerprint, c.op.Fingerprint):
 		return nil, ErrMismatch
 	case r.token == "" || !r.response.Valid:
-		return nil, ErrNotKept // a row of old code, whose owner is not known, or too large
+		return nil, ErrNotKept // a row of old code, whose owner is not known; too large, or gone before its key
 	}
 	return []byte(r.response.String), nil
 }

@@ -27,6 +27,7 @@ func (s *Store) newCall(op Op) (*call, error) {
 		return c, err
 	}
 	orDefault(&c.op.Keep, s.o.Keep)
+	orDefault(&c.op.KeepSeen, s.o.KeepSeen)
 	orDefault(&c.op.Wait, s.o.Wait)
 	orDefault(&c.op.MaxResponse, s.o.MaxResponse)
 	c.deadline = c.start.Add(max(c.op.Wait, 0))

@@ -31,9 +31,16 @@ type batch struct {
 	held  map[int64]bool // rows that were found held; left alone
 	turn  *turn          // that it is part of, if any
 
-	picked []int64 // rows that had expired
-	rows   int     // how many of them it removed
-	begun  time.Time
+	picked        []due // rows that had expired
+	rows, answers int   // what it removed: rows, and the answers of others
+	found         int   // rows that it found held
+	begun         time.Time
+}
+
+// due is a row that has expired.
+type due struct {
+	id   int64
+	seen bool // its key is to be remembered: only the answer goes
 }
 
 // do removes what has expired, in tx.
@@ -45,8 +52,8 @@ func (b *batch) do(ctx context.Context, tx *sql.Tx, e *engine) error {
 	if err := b.pick(ctx, tx, e); err != nil {
 		return err
 	}
-	ids := slices.DeleteFunc(slices.Clone(b.picked), func(id int64) bool { return b.held[id] })
-	for some := range slices.Chunk(ids, idsPerStatement) {
+	rows := slices.DeleteFunc(slices.Clone(b.picked), func(r due) bool { return b.held[r.id] })
+	for some := range slices.Chunk(rows, idsPerStatement) {
 		if err := b.drop(ctx, tx, e, some); err != nil {
 			return err
 		}
@@ -76,46 +83,73 @@ func (b *batch) pick(ctx context.Context, tx *sql.Tx, e *engine) error {
 	}
 	defer rows.Close()
 	for rows.Next() {
-		var id int64
-		if err := rows.Scan(&id, &b.floor); err != nil {
+		var r due
+		if err := rows.Scan(&r.id, &r.seen, &b.floor); err != nil {
 			return err
 		}
-		b.picked = append(b.picked, id)
+		b.picked = append(b.picked, r)
 	}
 	return rows.Err()
 }
 
-// drop removes some of the rows that were picked, but for those that somebody
-// holds or has changed since.
-func (b *batch) drop(ctx context.Context, tx *sql.Tx, e *engine, ids []int64) (err error) {
+// drop removes some of the rows that were picked, or their answers, but for those
+// that somebody holds or has changed since.
+func (b *batch) drop(ctx context.Context, tx *sql.Tx, e *engine, rows []due) (err error) {
 	if e.clean.lock != "" {
-		if ids, err = b.locked(ctx, tx, e, ids); err != nil || len(ids) == 0 {
+		if rows, err = b.locked(ctx, tx, e, rows); err != nil {
 			return err
 		}
 	}
-	stmt, args := e.clean.of(e.clean.drop, ids)
-	n, err := affected(tx.ExecContext(ctx, stmt, args...))
-	b.rows += int(n)
+	n, err := e.clean.run(ctx, tx, e.clean.drop, slices.DeleteFunc(slices.Clone(rows), func(r due) bool { return r.seen }))
+	b.rows += n
+	if err != nil {
+		return err
+	}
+	n, err = e.clean.run(ctx, tx, e.clean.fade, slices.DeleteFunc(rows, func(r due) bool { return !r.seen }))
+	b.answers += n
 	return err
 }
 
-// locked locks rows and returns which.
-func (b *batch) locked(ctx context.Context, tx *sql.Tx, e *engine, ids []int64) (locked []int64, err error) {
-	stmt, _ := e.clean.of(e.clean.lock, ids)
+// run runs a statement on rows, if there are any, and returns on how many.
+func (c *cleanSQL) run(ctx context.Context, tx *sql.Tx, stmt string, rows []due) (int, error) {
+	if len(rows) == 0 {
+		return 0, nil
+	}
+	stmt, args := c.of(stmt, rows)
+	n, err := affected(tx.ExecContext(ctx, stmt, args...))
+	return int(n), err
+}
+
+// locked locks rows and returns which; the others are held, or no longer expired.
+func (b *batch) locked(ctx context.Context, tx *sql.Tx, e *engine, some []due) (locked []due, err error) {
+	stmt, _ := e.clean.of(e.clean.lock, some)
 	rows, err := tx.QueryContext(ctx, stmt, b.older.Microseconds())
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
 	for rows.Next() {
-		var id int64
-		if err := rows.Scan(&id); err != nil {
+		var r due
+		if err := rows.Scan(&r.id, &r.seen); err != nil {
 			return nil, err
 		}
-		locked = append(locked, id)
+		locked = append(locked, r)
 	}
-	return locked, rows.Err()
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	for _, r := range some {
+		b.held[r.id] = true
+	}
+	for _, r := range locked {
+		delete(b.held, r.id)
+	}
+	b.found += len(some) - len(locked)
+	return locked, nil
 }
+
+// over reports whether the batch found nothing to do any more.
+func (b *batch) over() bool { return b.rows+b.answers+b.found == 0 }
 
 func affected(res sql.Result, err error) (int64, error) {
 	if err != nil {
@@ -154,11 +188,7 @@ func (s *Store) short(ctx context.Context, do func(*sql.Tx, *engine) error) erro
 		return err
 	}
 	defer free()
-	opts := &sql.TxOptions{Isolation: sql.LevelReadCommitted}
-	if s.d == SQLite {
-		opts = nil
-	}
-	tx, err := conn.BeginTx(ctx, opts)
+	tx, err := conn.BeginTx(ctx, shortly[s.d])
 	if err != nil {
 		return err
 	}
@@ -167,6 +197,13 @@ func (s *Store) short(ctx context.Context, do func(*sql.Tx, *engine) error) erro
 		return err
 	}
 	return tx.Commit()
+}
+
+// At READ UNCOMMITTED it is seen without a lock, and so without waiting, which rows a
+// claim holds: it has written into them. What is locked after that is looked at anew.
+var shortly = map[Dialect]*sql.TxOptions{
+	MySQL:    {Isolation: sql.LevelReadUncommitted},
+	Postgres: {Isolation: sql.LevelReadCommitted},
 }
 
 // stamp gives at most limit rows of old code an expiry, and returns how many. One
@@ -186,10 +223,11 @@ func (s *Store) stamp(ctx context.Context, limit int) (n int64, err error) {
 	return n, err
 }
 
-// Purge removes at most limit rows that have expired and returns how many. It is
-// one short transaction, and leaves alone what somebody holds; call it until it
-// returns 0, or use Sweep, which does. Rows that old code wrote without an expiry
-// get one first: now and the store's Keep.
+// Purge removes at most limit rows that have expired and returns how many; of a key
+// that is to be remembered (Op.KeepSeen) it removes the answer, which counts as
+// well. It is one short transaction, and leaves alone what somebody holds; call it
+// until it returns 0, or use Sweep, which does. Rows that old code wrote without an
+// expiry get one first: now and the store's Keep.
 func (s *Store) Purge(ctx context.Context, limit int) (int, error) {
 	if _, err := s.stamp(ctx, limit); err != nil {
 		return 0, fmt.Errorf("nebis: purge: %w", err)
@@ -202,13 +240,15 @@ func (s *Store) Purge(ctx context.Context, limit int) (int, error) {
 			return b.do(ctx, tx, e)
 		})
 		switch {
-		case err == nil:
-			return b.rows, nil
+		case err == nil && (b.rows+b.answers > 0 || b.over() || n == batchTries):
+			return b.rows + b.answers, nil
+		case err == nil: // all of it was held
 		case n == batchTries || ctx.Err() != nil:
 			return 0, fmt.Errorf("nebis: purge: %w", err)
+		default:
+			limit = b.less(err)
+			pause(ctx, 0)
 		}
-		limit = b.less(err)
-		pause(ctx, 0)
 	}
 }
 
@@ -221,7 +261,7 @@ const batchTries = 10
 // it waits for is known.
 func (b *batch) less(err error) int {
 	if b.limit == 1 && len(b.picked) == 1 && conflict(err) {
-		b.held[b.picked[0]] = true
+		b.held[b.picked[0].id] = true
 	}
 	return max(1, b.limit/16)
 }

@@ -67,6 +67,7 @@ func (d Dialect) schema(n name) []string {
 //	recheck   owner, fingerprint, token, keep, row id, the token that was seen
 //	read      key, scope, owner; own likewise
 //	save      response, row id, token; with saveByKey response, key, scope, owner, token
+//	seen      microseconds, after the response; with saveByKey after the token
 //	grant     as save, with the lease in microseconds for the response
 //	harden    row id, token
 //	look      as read; lookTx likewise
@@ -79,6 +80,7 @@ type engine struct {
 	harden                    string // where a commit is seen before it is on disk
 	save, saveTx              string // saveTx: inside the caller's transaction
 	grant                     string // of a lease
+	seen                      string // in a save: for how long the key is remembered
 	lease                     leaseSQL
 	look, lookTx, lock        string // the row with all that is told of it; lookTx: inside the caller's transaction
 	clean                     cleanSQL

@@ -227,7 +227,11 @@ func (g *guest) save(ctx context.Context, raw []byte) error {
 		return err
 	}
 	response := sql.NullString{String: string(raw), Valid: len(raw) <= g.op.MaxResponse}
-	res, err := g.tx.ExecContext(ctx, g.e.saveTx, g.e.saving(g.e.answer(response), g.op, g.id, g.token)...)
+	save, values := g.e.saveTx, []any{g.e.answer(response)}
+	if g.op.seen().Valid {
+		save, values = g.e.remembering(save), append(values, g.op.seen())
+	}
+	res, err := g.tx.ExecContext(ctx, save, g.e.saving(g.op, g.id, g.token, values...)...)
 	if err != nil {
 		return err
 	}

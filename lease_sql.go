@@ -11,9 +11,9 @@ import (
 // was lost.
 //
 //	extend  lease in microseconds; key, scope, owner, token
-//	end     status, response, error; key, scope, owner, token
+//	end     microseconds until the lease is over, or for which the key is remembered; status, response, error; key, scope, owner, token
 //	adopt   new token, lease; key, scope, owner, the token that was seen
-//	decide  new token, status, response, error, keep; id, the token and the status that were seen
+//	decide  new token, status, response, error, as in end, keep; id, the token and the status that were seen
 type leaseSQL struct{ extend, end, adopt, decide string }
 
 // newLeaseSQL makes the statements for a table: now is the database's clock,
@@ -23,9 +23,9 @@ func newLeaseSQL(table, now, later, text string) leaseSQL {
 	held := ` WHERE idem_key = ? AND scope = ? AND owner = ? AND token = ? AND status = 'processing'`
 	return leaseSQL{
 		extend: set + `lease_until = ` + later + held + ` AND lease_until > ` + now,
-		end:    set + `lease_until = ` + now + `, status = ?, response = ` + text + `, error = ` + text + held,
+		end:    set + `lease_until = ` + later + `, status = ?, response = ` + text + `, error = ` + text + held,
 		adopt:  set + `token = ?, lease_until = ` + later + `, attempts = attempts + 1` + held + ` AND lease_until <= ` + now,
-		decide: set + `token = ?, status = ?, response = ` + text + `, error = ` + text + `, lease_until = NULL, expires_at = ` + later +
+		decide: set + `token = ?, status = ?, response = ` + text + `, error = ` + text + `, lease_until = ` + later + `, expires_at = ` + later +
 			` WHERE id = ? AND token = ? AND status = ?`,
 	}
 }

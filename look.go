@@ -28,7 +28,10 @@ type Entry struct {
 	Attempts int    // how often it was claimed, since it last was new
 	Error    string // of the last attempt, or what a person has said of it
 
-	CreatedAt, UpdatedAt, ExpiresAt, LeaseUntil time.Time
+	CreatedAt, UpdatedAt, ExpiresAt time.Time
+
+	LeaseUntil time.Time // of one that is not done
+	SeenUntil  time.Time // of one that is done and remembered for longer than its answer (Op.KeepSeen)
 }
 
 // Look returns what the table says of a key, or nil when there is nothing. It
@@ -58,7 +61,13 @@ func readEntry(ctx context.Context, q querier, stmt string, args ...any) (*row, 
 		return nil, nil, err
 	}
 	e.State, e.Error = r.state(), text.String
-	e.CreatedAt, e.UpdatedAt, e.ExpiresAt, e.LeaseUntil = micros(created), micros(updated), micros(expires), micros(lease)
+	e.CreatedAt, e.UpdatedAt, e.ExpiresAt = micros(created), micros(updated), micros(expires)
+	switch until := micros(lease); {
+	case r.status != "done":
+		e.LeaseUntil = until
+	case !until.Before(e.ExpiresAt):
+		e.SeenUntil = until
+	}
 	if r.token != "" && r.response.Valid {
 		e.Response = []byte(r.response.String)
 	}

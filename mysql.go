@@ -55,11 +55,13 @@ VALUES (?, ?, ?, ?, ?, 'processing', UTC_TIMESTAMP(6), UTC_TIMESTAMP(6), UTC_TIM
   COALESCE(` + mysqlFree + `, 0), CASE WHEN lease_until IS NULL THEN 0 WHEN lease_until > UTC_TIMESTAMP(6) THEN 1 ELSE 2 END,
   CASE WHEN status = 'done' AND token IS NOT NULL AND updated_at > UTC_TIMESTAMP(6) - INTERVAL 10 SECOND THEN 1 ELSE 0 END
 FROM ` + t + ` WHERE idem_key = ? AND scope = ? AND (owner = ? OR token IS NULL) ORDER BY token IS NULL LIMIT 1`,
-		// Only what changes is written: a column that means nothing on a row that is done.
-		harden: `UPDATE ` + t + ` SET lease_until = IF(lease_until IS NULL, UTC_TIMESTAMP(6), NULL), updated_at = updated_at WHERE id = ? AND token = ? AND status = 'done'`,
+		// Only what changes is written: a time that means nothing on a row that is done, as
+		// it is before the expiry, or from which on the key is no longer remembered.
+		harden: `UPDATE ` + t + ` SET lease_until = COALESCE(lease_until, created_at) + INTERVAL 1 MICROSECOND, updated_at = updated_at WHERE id = ? AND token = ? AND status = 'done'`,
 		save:   save,
 		saveTx: save,
 		grant:  `UPDATE ` + t + ` SET lease_until = ` + later + mine,
+		seen:   `, lease_until = ` + later,
 		lease:  newLeaseSQL(t, now, later, text),
 		clean: cleaner{
 			table: t, now: now, later: later, cut: "UTC_TIMESTAMP(6) - INTERVAL ? MICROSECOND", keep: "updated_at = updated_at, ",
@@ -75,7 +77,7 @@ FROM ` + t + ` WHERE idem_key = ? AND scope = ? AND (owner = ? OR token IS NULL)
 	e.await = `SELECT id FROM ` + t + ` WHERE idem_key = ? AND scope = ? AND owner IN (?, '') LOCK IN SHARE MODE`
 	e.lookSQL(`CAST(error AS BINARY)`, `TIMESTAMPDIFF(MICROSECOND, '1970-01-01', %s)`, ` FOR UPDATE`)
 	e.clean.stamp = `UPDATE ` + t + ` SET expires_at = ` + later + `, updated_at = updated_at WHERE expires_at IS NULL AND token IS NULL LIMIT ?`
-	e.clean.lock, e.clean.drop, e.clean.between = mysqlSome(t, e.clean.expired)
+	e.clean.some(t)
 	e.hex = true
 	e.upsert, e.readTx = mysqlUpsert(n), e.read+` FOR UPDATE`
 	if strict {
@@ -84,20 +86,24 @@ FROM ` + t + ` WHERE idem_key = ? AND scope = ? AND (owner = ? OR token IS NULL)
 	return e
 }
 
-// mysqlSome locks and removes rows by their ids, from a table of these and by the
+// some locks, removes and changes rows by their ids, from a table of these and by the
 // index: with a list (IN), a small table is read as a whole, whatever index is named,
 // which waits for every row in it that somebody holds.
-func mysqlSome(t, expired string) (lock, drop, between string) {
-	from := ` FROM (SELECT NULL AS id UNION ALL SELECT {ids}) AS ids STRAIGHT_JOIN ` + t + ` AS k ON k.id = ids.id`
-	return `SELECT k.id` + from + ` WHERE ` + expired + ` FOR UPDATE`, `DELETE k` + from, ` UNION ALL SELECT `
+func (c *cleanSQL) some(t string) {
+	rows := `(SELECT NULL AS id UNION ALL SELECT {ids}) AS ids STRAIGHT_JOIN ` + t + ` AS k ON k.id = ids.id`
+	c.between = ` UNION ALL SELECT `
+	c.lock = `SELECT k.id, ` + c.seen + ` FROM ` + rows + ` WHERE ` + c.expired + ` FOR UPDATE`
+	c.drop = `DELETE k FROM ` + rows
+	c.fade = `UPDATE ` + rows + ` SET k.response = NULL, k.expires_at = k.lease_until, k.updated_at = k.updated_at`
 }
 
 // The statement that claims inside the caller's transaction. An insert that
 // fails and an update after it would lose the transaction to a deadlock; this
 // one statement does not. The token that it leaves tells who won: the other
-// columns follow it.
+// columns follow it. A key that is remembered for longer than its answer is not
+// free; the read that comes before a takeover knows that as well (scanRow).
 func mysqlUpsert(n name) string {
-	free := mysqlFree
+	free := mysqlFree + " AND (status <> 'done' OR COALESCE(lease_until, expires_at) <= UTC_TIMESTAMP(6))"
 	set := []string{"token = IF(" + free + ", VALUES(token), token)"}
 	for _, c := range []string{"owner", "fingerprint", "created_at", "updated_at", "status", "expires_at"} {
 		set = append(set, c+" = IF(token = VALUES(token), VALUES("+c+"), "+c+")")

@@ -37,6 +37,12 @@ type Op struct {
 	// store's Keep.
 	Keep time.Duration
 
+	// KeepSeen is how long it is remembered that the key was used, from when it was
+	// done. Where that is longer than Keep, the answer goes after Keep, and a late
+	// retry gets ErrNotKept, rather than run again, until KeepSeen is over, too.
+	// Defaults to the store's KeepSeen.
+	KeepSeen time.Duration
+
 	// Wait is how long a duplicate waits for the first to end, in all. Defaults
 	// to the store's Wait; negative: not at all.
 	Wait time.Duration
@@ -77,11 +83,17 @@ func (op Op) checked() (Op, error) {
 		return op, fmt.Errorf("%w: owner is empty; nebis.Anyone is nobody in particular", ErrKey)
 	case op.Fingerprint != "" && !plain(op.Fingerprint, maxFingerprint):
 		return op, fmt.Errorf("%w: fingerprint: want at most %d characters '!' to '~'", ErrKey, maxFingerprint)
-	case op.Keep < 0:
+	case op.Keep < 0 || op.KeepSeen < 0:
 		return op, fmt.Errorf("%w: keep is negative", ErrKey)
 	}
 	op.Owner = ownerColumn(op.Owner)
 	return op, nil
+}
+
+// seen is how long the key is to be remembered, in microseconds; NULL: no longer
+// than its answer.
+func (op Op) seen() sql.NullInt64 {
+	return sql.NullInt64{Int64: op.KeepSeen.Microseconds(), Valid: op.KeepSeen > op.Keep}
 }
 
 func ownerColumn(owner string) string {

@@ -58,6 +58,7 @@ FROM ` + t + ` WHERE idem_key = $1 AND scope = $2 AND (owner = $3 OR token IS NU
 		save:      save + ` AND xmin = pg_current_xact_id()::xid`,
 		saveTx:    save,
 		grant:     `UPDATE ` + t + ` SET lease_until = clock_timestamp() + $1::bigint * interval '1 microsecond'` + mine,
+		seen:      `, lease_until = clock_timestamp() + $6::bigint * interval '1 microsecond'`,
 		lease:     lease,
 		clean:     postgresClean(t, now, later),
 		bounded:   postgresBounded,

@@ -125,8 +125,9 @@ func (g *guest) decide(ctx context.Context, d decision) (*Entry, error) {
 	if keep <= 0 {
 		keep = g.op.Keep
 	}
+	g.op.Keep = keep
 	res, err := g.tx.ExecContext(ctx, g.e.lease.decide, g.token, d.status, g.e.answer(d.response), g.e.answer(errorText(d.text)),
-		keep.Microseconds(), r.id, r.token, r.status)
+		g.op.seen(), keep.Microseconds(), r.id, r.token, r.status)
 	if err != nil {
 		return before, fmt.Errorf("nebis: resolve: %w", redacted{err, g.op})
 	}

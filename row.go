@@ -15,7 +15,7 @@ type row struct {
 	fingerprint, token string
 	response           sql.NullString
 	free               bool // may be taken over: freed, or expired
-	lease              int  // 0 none, 1 running, 2 over
+	lease              int  // 0 none, 1 running, 2 over; of a row that is done: how long it is remembered
 	fresh              bool // done so lately that it may not be on disk
 
 	at time.Time // when it was asked for, or sent to be saved
@@ -58,6 +58,9 @@ func scanRow(answer *sql.Row, more ...any) (*row, error) {
 		return nil, fmt.Errorf("nebis: read: %w", err)
 	}
 	r.free, r.fresh = free != 0, fresh != 0
+	if r.free && r.status == "done" && r.lease == 1 { // remembered for longer than its answer
+		r.free, r.response = false, sql.NullString{}
+	}
 	return r, nil
 }
 

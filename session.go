@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -153,23 +154,26 @@ var errNoRow = errors.New("the claimed row is not there or not this transaction'
 
 // save stores the answer. On engines that say so it also commits.
 func (x *session) save(ctx context.Context, response sql.NullString, op Op, token string) error {
-	return x.last(ctx, x.pre.save, x.e.save, x.e.answer(response), op, token)
+	if op.seen().Valid {
+		return x.last(ctx, nil, x.e.remembering(x.e.save), op, token, x.e.answer(response), op.seen())
+	}
+	return x.last(ctx, x.pre.save, x.e.save, op, token, x.e.answer(response))
 }
 
 // grant gives the claim a lease. On engines that say so it also commits.
 func (x *session) grant(ctx context.Context, length time.Duration, op Op, token string) error {
-	return x.last(ctx, nil, x.e.grant, length.Microseconds(), op, token)
+	return x.last(ctx, nil, x.e.grant, op, token, length.Microseconds())
 }
 
 // last sends the last statement before the commit, which sets the claimed row.
-func (x *session) last(ctx context.Context, stmt *sql.Stmt, text string, value any, op Op, token string) error {
+func (x *session) last(ctx context.Context, stmt *sql.Stmt, text string, op Op, token string, values ...any) error {
 	ctx = x.writing(ctx)
 	if x.e.before != "" {
 		if _, err := exec(ctx, x.tx, x.pre.before, x.e.before); err != nil {
 			return err
 		}
 	}
-	res, err := exec(ctx, x.tx, stmt, text, x.e.saving(value, op, x.id, token)...)
+	res, err := exec(ctx, x.tx, stmt, text, x.e.saving(op, x.id, token, values...)...)
 	if err != nil || x.e.saveCommits {
 		x.committed = err == nil
 		return err
@@ -181,12 +185,18 @@ func (x *session) last(ctx context.Context, stmt *sql.Stmt, text string, value a
 	return err
 }
 
-// saving returns the arguments of a save or a grant.
-func (e *engine) saving(value any, op Op, id int64, token string) []any {
+// saving returns the arguments of a save or a grant, for one or two values.
+func (e *engine) saving(op Op, id int64, token string, values ...any) []any {
 	if e.saveByKey {
-		return []any{value, op.Key, op.Scope, op.Owner, token}
+		return append([]any{values[0], op.Key, op.Scope, op.Owner, token}, values[1:]...)
 	}
-	return []any{value, sql.NullInt64{Int64: id, Valid: id != 0}, token}
+	return append(values, sql.NullInt64{Int64: id, Valid: id != 0}, token)
+}
+
+// remembering makes of a save one that also says for how long the key is
+// remembered: what others do not use is not in the statement that they send.
+func (e *engine) remembering(save string) string {
+	return strings.Replace(save, ", updated_at", e.seen+", updated_at", 1)
 }
 
 // answer is the answer as an argument.

@@ -30,6 +30,7 @@ func sqliteSchema(n name) []string {
 const (
 	sqliteNow  = `strftime('%Y-%m-%d %H:%M:%f', 'now')`
 	sqliteKeep = `strftime('%Y-%m-%d %H:%M:%f', 'now', printf('%+.3f seconds', ? / 1000000.0))`
+	sqliteSeen = `strftime('%Y-%m-%d %H:%M:%f', 'now', (? / 1000000.0) || ' seconds')` // NULL of NULL
 	sqliteFree = `(status = 'failed' OR expires_at <= ` + sqliteNow + ` AND (status = 'done' OR token IS NULL))`
 )
 
@@ -51,7 +52,8 @@ FROM ` + t + ` WHERE idem_key = ? AND scope = ? AND (owner = ? OR token IS NULL)
 		save:   save,
 		saveTx: save,
 		grant:  `UPDATE ` + t + ` SET lease_until = ` + sqliteKeep + mine,
-		lease:  newLeaseSQL(t, sqliteNow, sqliteKeep, "?"),
+		seen:   `, lease_until = ` + sqliteSeen,
+		lease:  newLeaseSQL(t, sqliteNow, sqliteSeen, "?"),
 		clean: cleaner{
 			table: t, now: sqliteNow, later: sqliteKeep, cut: `strftime('%Y-%m-%d %H:%M:%f', 'now', printf('-%.3f seconds', ? / 1000000.0))`,
 			floor: "?", at: "CAST(expires_at AS TEXT)", nothing: "-", ids: "id IN ({ids})",

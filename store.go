@@ -20,6 +20,10 @@ type Options struct {
 	// longer than the time over which a client, or a person, sends again.
 	Keep time.Duration
 
+	// KeepSeen is how long a key is remembered once its answer is gone, see
+	// Op.KeepSeen. By default no longer than the answer.
+	KeepSeen time.Duration
+
 	// Wait is how long a duplicate waits for the first to end, in memory and
 	// in the database together. Defaults to 10 seconds; negative: not at all.
 	Wait time.Duration
@@ -134,7 +138,7 @@ func New(db *sql.DB, d Dialect, o *Options) (*Store, error) {
 
 // fill puts the defaults in.
 func (o *Options) fill() error {
-	if o.Keep < 0 || o.CommitWait < 0 || o.WaitPiece < 0 || o.MaxWaiters < 0 || o.MaxWaitingConns < 0 || o.MaxClaims < 0 || o.MaxResponse < 0 || o.MaxRows < 0 {
+	if o.Keep < 0 || o.KeepSeen < 0 || o.CommitWait < 0 || o.WaitPiece < 0 || o.MaxWaiters < 0 || o.MaxWaitingConns < 0 || o.MaxClaims < 0 || o.MaxResponse < 0 || o.MaxRows < 0 {
 		return errors.New("nebis: a bound in Options is negative")
 	}
 	orDefault(&o.Keep, defaultKeep)

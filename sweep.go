@@ -30,16 +30,16 @@ type SweepOptions struct {
 
 // Swept is how far a Sweep came.
 type Swept struct {
-	Rows    int `json:"rows"` // removed
+	Rows    int `json:"rows"`              // removed
+	Answers int `json:"answers,omitempty"` // removed from rows that stay, as their key is remembered (Op.KeepSeen)
 	Batches int `json:"batches"`
 }
 
 // Sweep removes what has expired, batch by batch, until nothing is left of it. It
-// makes room for the claims beside it: a batch is one short transaction, at READ
-// COMMITTED on MySQL and MariaDB and in its turn as the one writer on SQLite, its
-// size follows the time that the last one took, and as long as that it rests. It
-// leaves alone what somebody holds, but waits for it on MySQL before 8.0.1, up to a
-// second.
+// makes room for the claims beside it: a batch is one short transaction, in its turn
+// as the one writer on SQLite, its size follows the time that the last one took, and
+// as long as that it rests. It leaves alone what somebody holds; MySQL before 8.0.1
+// waits up to a second for a row that is locked and not written to, which no claim is.
 //
 // One Sweep runs at a time, over all processes: another returns ErrSweeping at
 // once. The turn is a row of the table (scope nebis.sweep), which also says when
@@ -155,7 +155,7 @@ func (w *sweep) batches(ctx context.Context) error {
 				return err
 			}
 			size, took = b.less(err), 0
-		case b.rows == 0:
+		case b.over():
 			return nil
 		default:
 			failed = 0
@@ -178,7 +178,8 @@ func (w *sweep) batch(ctx context.Context, size int) (*batch, time.Duration, err
 	}
 	w.floor = b.floor
 	w.done.Rows += b.rows
-	if b.rows > 0 {
+	w.done.Answers += b.answers
+	if b.rows+b.answers > 0 {
 		w.done.Batches++
 		if w.o.Progress != nil {
 			w.o.Progress(w.done)
@@ -225,17 +226,19 @@ func (w *sweep) rest(ctx context.Context, d time.Duration) error {
 }
 
 // Expired counts, without a lock, the rows that have expired for longer than
-// olderThan, which Sweep would remove. It counts at most most of them; more says
-// that there may be more.
-func (s *Store) Expired(ctx context.Context, olderThan time.Duration, most int) (n int, more bool, err error) {
+// olderThan: those that Sweep would remove, and those that it would remove only the
+// answer of. It counts at most most of them; more says that there may be more.
+func (s *Store) Expired(ctx context.Context, olderThan time.Duration, most int) (n Swept, more bool, err error) {
 	e, err := s.engine(ctx, s.db)
 	if err != nil {
-		return 0, false, err
+		return n, false, err
 	}
-	if err := s.db.QueryRowContext(ctx, e.clean.count, olderThan.Microseconds(), most).Scan(&n); err != nil {
-		return 0, false, fmt.Errorf("nebis: count what has expired: %w", err)
+	if err := s.db.QueryRowContext(ctx, e.clean.count, olderThan.Microseconds(), most).Scan(&n.Rows, &n.Answers); err != nil {
+		return Swept{}, false, fmt.Errorf("nebis: count what has expired: %w", err)
 	}
-	return n, n >= most, nil
+	more = n.Rows >= most
+	n.Rows -= n.Answers
+	return n, more, nil
 }
 
 // LastSweep returns what the last Sweep did that came to its end, and when that

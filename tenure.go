@@ -88,8 +88,12 @@ func (t *tenure) end(status string, raw []byte, text string) (*row, error) {
 	if status == "done" && len(raw) <= c.op.MaxResponse {
 		r.response = sql.NullString{String: string(raw), Valid: true}
 	}
+	until := sql.NullInt64{Valid: true} // over
+	if status == "done" {
+		until = c.op.seen()
+	}
 	ctx := context.WithoutCancel(t.ctx)
-	n, err := c.update(ctx, e.lease.end, status, e.answer(r.response), e.answer(errorText(text)), c.op.Key, c.op.Scope, c.op.Owner, c.token)
+	n, err := c.update(ctx, e.lease.end, until, status, e.answer(r.response), e.answer(errorText(text)), c.op.Key, c.op.Scope, c.op.Owner, c.token)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnknown, err)
 	}

@@ -55,8 +55,9 @@ func Moved(res sql.Result, err error) (bool, error) {
 // [Handler] runs again by itself; a page begins its transaction anew.
 //
 // Scope names what is done ("points"), e says for what; fn's error leaves the business
-// undone and is returned. The mark stays for [Keep]. [ErrNoPayment], [ErrNoRefund]: e
-// does not say for what, and nothing was done.
+// undone and is returned. The mark stays for [Keep], or for the Store's KeepSeen where
+// that is longer. [ErrNoPayment], [ErrNoRefund]: e does not say for what, and nothing
+// was done.
 func Once(ctx context.Context, s *nebis.Store, tx *sql.Tx, scope string, e Event, fn func(ctx context.Context) error) (bool, error) {
 	business := e.Business()
 	switch {
@@ -69,5 +70,8 @@ func Once(ctx context.Context, s *nebis.Store, tx *sql.Tx, scope string, e Event
 	_, replayed, err := nebis.DoTx(ctx, s, tx, op, func(ctx context.Context) (struct{}, error) {
 		return struct{}{}, fn(ctx)
 	})
+	if errors.Is(err, nebis.ErrNotKept) { // done, longer ago than Keep
+		return false, nil
+	}
 	return err == nil && !replayed, err
 }

@@ -24,8 +24,8 @@ type BatchRoute struct {
 	// The Store's Options.MaxRows bounds it, too.
 	MaxRows int
 
-	// Keep and Wait are as in Route, for each row.
-	Keep, Wait time.Duration
+	// Keep, KeepSeen and Wait are as in Route, for each row.
+	Keep, KeepSeen, Wait time.Duration
 
 	// Deadline is for the whole batch. Rows that it leaves no time for are not run,
 	// and run when the batch is sent again. Defaults to 30 s; the server's

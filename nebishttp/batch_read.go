@@ -40,7 +40,7 @@ func newBatch(m *Middleware, scope string, o *BatchRoute) *batch {
 		o = &BatchRoute{}
 	}
 	rt := m.newRoute(scope, &Route{
-		Keep: o.Keep, Wait: o.Wait, Deadline: o.Deadline,
+		Keep: o.Keep, KeepSeen: o.KeepSeen, Wait: o.Wait, Deadline: o.Deadline,
 		MaxRequest: o.MaxRequest, MaxAnswer: o.MaxAnswer, Ignore: o.Ignore,
 	})
 	b := &batch{rt: rt, name: o.Row, maxRows: o.MaxRows}
@@ -159,5 +159,5 @@ func (b *batch) nameOf(index int, text json.RawMessage) (key string, name json.R
 
 func (b *batch) op(q batchRequest, owner string) nebis.Op {
 	return nebis.Op{Scope: b.rt.scope, Owner: owner, Key: q.key,
-		Keep: b.rt.Keep, Wait: b.rt.wait(q.r), MaxResponse: b.rt.MaxAnswer}
+		Keep: b.rt.Keep, KeepSeen: b.rt.KeepSeen, Wait: b.rt.wait(q.r), MaxResponse: b.rt.MaxAnswer}
 }

@@ -31,6 +31,11 @@ type Route struct {
 	// Keep is how long a key is remembered. Defaults to the Store's (24 hours).
 	Keep time.Duration
 
+	// KeepSeen is how long it is remembered that a key was used, where that is longer
+	// than Keep: a late retry gets 410, not-kept, rather than run again. Defaults to
+	// the Store's.
+	KeepSeen time.Duration
+
 	// Wait is how long a duplicate waits for the first to end; after that 409.
 	// Negative: not at all. Defaults to 25 s for a form that a browser sent, whose
 	// person sees only the answer to the last click, and to 2 s for a program. The
@@ -144,6 +149,7 @@ func (r *Route) inherit(d Route) {
 	r.AnyMethod = r.AnyMethod || d.AnyMethod
 	r.Stream = r.Stream || d.Stream
 	set(&r.Keep, d.Keep)
+	set(&r.KeepSeen, d.KeepSeen)
 	set(&r.Wait, d.Wait)
 	set(&r.Deadline, d.Deadline)
 	set(&r.MaxRequest, d.MaxRequest)
@@ -192,8 +198,8 @@ func (rt *route) check() {
 		panic(fmt.Sprintf("nebishttp: scope %q is not 1 to %d characters ! to ~", rt.scope, maxScope))
 	}
 	rt.Wait, rt.Deadline = min(rt.Wait, longest), min(rt.Deadline, longest)
-	if rt.Keep < 0 || rt.Deadline < 0 || rt.MaxRequest < 0 || rt.MaxAnswer < 0 {
-		panic(fmt.Sprintf("nebishttp: route %q has a negative Keep, Deadline, MaxRequest or MaxAnswer", rt.scope))
+	if rt.Keep < 0 || rt.KeepSeen < 0 || rt.Deadline < 0 || rt.MaxRequest < 0 || rt.MaxAnswer < 0 {
+		panic(fmt.Sprintf("nebishttp: route %q has a negative Keep, KeepSeen, Deadline, MaxRequest or MaxAnswer", rt.scope))
 	}
 	for _, name := range rt.Headers {
 		if neverReplayed[name] {
@@ -205,7 +211,7 @@ func (rt *route) check() {
 // op describes the request to the core.
 func (rt *route) op(q *request, owner string) nebis.Op {
 	op := nebis.Op{
-		Scope: rt.scope, Owner: owner, Key: q.key, Keep: rt.Keep, Wait: rt.wait(q.r),
+		Scope: rt.scope, Owner: owner, Key: q.key, Keep: rt.Keep, KeepSeen: rt.KeepSeen, Wait: rt.wait(q.r),
 		MaxResponse: min(rt.MaxAnswer, math.MaxInt/4)/2*3 + 64<<10, // base64, or escaped text no longer than that, and headers
 	}
 	if !rt.NoFingerprint {

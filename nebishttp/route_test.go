@@ -24,6 +24,7 @@ func TestAMalformedRouteIsReportedAtStartUp(t *testing.T) {
 		"blank in scope":  func() { m.Tx("my order", nothing, nil) },
 		"Set-Cookie":      func() { m.Tx("order", nothing, &Route{Headers: []string{"set-cookie"}}) },
 		"negative keep":   func() { m.Tx("order", nothing, &Route{Keep: -1}) },
+		"negative mark":   func() { m.Tx("order", nothing, &Route{KeepSeen: -1}) },
 		"negative limit":  func() { m.Tx("order", nothing, &Route{MaxRequest: -1}) },
 		"negative answer": func() { m.Tx("order", nothing, &Route{MaxAnswer: -1}) },
 	} {

@@ -102,7 +102,7 @@ func testLookTimes(w *world) {
 		"made":    {e.CreatedAt, "2001-02-03 04:05:06.789 +0000 UTC"},
 		"changed": {e.UpdatedAt, "1969-12-31 23:59:59.999 +0000 UTC"},
 		"expires": {e.ExpiresAt, "0001-01-01 00:00:00 +0000 UTC"},
-		"lease":   {e.LeaseUntil, "2026-08-31 00:00:00 +0000 UTC"},
+		"seen":    {e.SeenUntil, "2026-08-31 00:00:00 +0000 UTC"},
 	} {
 		if got.got.String() != got.want {
 			w.Errorf("%s: %v, want %s", name, got.got, got.want)

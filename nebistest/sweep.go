@@ -19,6 +19,8 @@ var _ = register(
 	testCase{"Sweep/leaves younger rows to another time", 0, testSweepOlder},
 	testCase{"Sweep/goes round what is held", nebis.MySQL, testSweepHeld},
 	testCase{"Sweep/goes round what is held", nebis.Postgres, testSweepHeld},
+	testCase{"Sweep/goes round what is locked", nebis.MySQL, testSweepLocked},
+	testCase{"Sweep/goes round what is locked", nebis.Postgres, testSweepLocked},
 	testCase{"Sweep/does not wait for a key that is claimed beside it", nebis.MySQL, testSweepBeside},
 	testCase{"Sweep/does not wait for a key that is claimed beside it", nebis.Postgres, testSweepBeside},
 )
@@ -52,11 +54,11 @@ func testSweep(w *world) {
 	w.exec("INSERT INTO " + w.keys + " (idem_key, scope, owner, token, status, expires_at) VALUES ('lost', 'order', 'user-1', 't', 'processing', '2001-01-01 00:00:00')")
 	w.exec("INSERT INTO " + w.keys + " (idem_key, scope, owner, token, status, expires_at) VALUES ('freed', 'order', 'user-1', 't', 'failed', '2001-01-01 00:00:00')")
 	n, more, err := w.stores[1].Expired(w.Context(), 0, 40)
-	if n != 40 || !more || err != nil {
-		w.Errorf("%d and more %v, error %v", n, more, err)
+	if n.Rows != 40 || !more || err != nil {
+		w.Errorf("%+v and more %v, error %v", n, more, err)
 	}
-	if n, more, err = w.stores[1].Expired(w.Context(), 0, 100); n != 46 || more || err != nil {
-		w.Errorf("%d and more %v, error %v", n, more, err)
+	if n, more, err = w.stores[1].Expired(w.Context(), 0, 100); n != (nebis.Swept{Rows: 46}) || more || err != nil {
+		w.Errorf("%+v and more %v, error %v", n, more, err)
 	}
 	var seen []nebis.Swept
 	done := w.sweep(0, &nebis.SweepOptions{Batch: 10, Pause: time.Microsecond, Progress: func(s nebis.Swept) { seen = append(seen, s) }})
@@ -132,13 +134,30 @@ func testSweepOlder(w *world) {
 	for {
 		n, _, err := w.stores[0].Expired(w.Context(), 0, 10)
 		w.must(err)
-		if n == 4 {
+		if n.Rows == 4 {
 			break
 		}
 		time.Sleep(time.Millisecond)
 	}
 	if done := w.sweep(0, &nebis.SweepOptions{OlderThan: time.Hour}); done.Rows != 3 || w.left() != 1 {
 		w.Errorf("done %+v, %d left", done, w.left())
+	}
+}
+
+// A lock that nothing was written under.
+func testSweepLocked(w *world) {
+	w.expired(3)
+	tx, err := w.dbs[0].Begin()
+	w.must(err)
+	defer tx.Rollback()
+	var id int64
+	w.must(tx.QueryRow("SELECT id FROM " + w.keys + " WHERE idem_key = 'old0' FOR UPDATE").Scan(&id))
+	if done := w.sweep(1, &nebis.SweepOptions{Batch: 1}); done.Rows != 2 {
+		w.Errorf("done %+v", done)
+	}
+	w.must(tx.Rollback())
+	if done := w.sweep(1, nil); done.Rows != 1 {
+		w.Errorf("when it is free: %+v", done)
 	}
 }
 
@@ -158,8 +177,7 @@ func testSweepHeld(w *world) {
 	w.expire()
 	w.expired(17)
 	_, _, err = nebis.Do(w.Context(), w.stores[0], op, func(ctx context.Context, tx *sql.Tx) (Order, error) {
-		// MySQL before 8.0.1 has to find out, which leaves one row for each call.
-		if n, err := w.stores[1].Purge(ctx, 16); err != nil || n == 0 {
+		if n, err := w.stores[1].Purge(ctx, 16); err != nil || n != 16 {
 			w.Errorf("Purge removed %d, error %v", n, err)
 		}
 		return w.place(ctx, tx, "tea")

@@ -130,7 +130,11 @@ VALUES (?, ?, ?, ?, ?, 'processing', $this->now, $this->now, $this->later)", arr
         $row = $this->run("SELECT id, status, COALESCE(fingerprint, ''), COALESCE(token, ''), $this->out, CASE WHEN $this->free THEN 1 ELSE 0 END,
   CASE WHEN lease_until > $this->now THEN 1 ELSE 0 END
 FROM $this->table WHERE idem_key = ? AND scope = ? AND (owner = ? OR token IS NULL) ORDER BY token IS NULL LIMIT 1", $op)->fetchAll(PDO::FETCH_NUM);
-        return $row ? array_combine(['id', 'status', 'print', 'token', 'response', 'free', 'leased'], $row[0]) : null;
+        $row = $row ? array_combine(['id', 'status', 'print', 'token', 'response', 'free', 'leased'], $row[0]) : null;
+        if ($row && $row['status'] === 'done' && $row['free'] && $row['leased']) { // Go's Op.KeepSeen: the key is remembered longer than its answer
+            [$row['free'], $row['response']] = [0, null];
+        }
+        return $row;
     }
 
     private function save(string $token, string $result): void {

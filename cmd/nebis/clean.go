@@ -30,7 +30,8 @@ func newClean(e env) *cobra.Command {
 		Use:   "clean",
 		Short: "Removes keys that have expired, beside a running site",
 		Long: `Removes keys that have expired, in small batches that make room for the requests
-beside it, until none is left. It leaves alone what is held, and outcomes that nobody knows. One runs at a time, for
+beside it, until none is left; and the answers of keys that are remembered for longer.
+It leaves alone what is held, and outcomes that nobody knows. One runs at a time, for
 one table: a second ends at once and says so.
 
 SIGINT and SIGTERM stop it after the batch that runs; it then says how far it came, and
@@ -76,7 +77,7 @@ func (f *cleanFlags) run(cmd *cobra.Command, e env) error {
 	if f.dry {
 		return f.tellDry(e, p, n, more)
 	}
-	total := n
+	total := n.Rows + n.Answers
 	if more {
 		total = 0
 	}
@@ -93,7 +94,7 @@ func (f *cleanFlags) sweep(ctx context.Context, e env, p *place, total int) erro
 	done, err := p.store.Sweep(ctx, &nebis.SweepOptions{
 		Batch: f.batch, Pause: f.pause, OlderThan: f.older,
 		Progress: func(s nebis.Swept) {
-			bar.set(s.Rows)
+			bar.set(s.Rows + s.Answers)
 			lines.tell(s)
 		},
 	})
@@ -102,7 +103,7 @@ func (f *cleanFlags) sweep(ctx context.Context, e env, p *place, total int) erro
 	if err != nil && !stopped {
 		err = f.failed(ctx, p, err)
 		if done.Batches > 0 {
-			err = fmt.Errorf("%w; until then: %s", err, rowsText(done.Rows)+" removed")
+			err = fmt.Errorf("%w; until then: %s", err, sweptText(done)+" removed")
 		}
 		return err
 	}
@@ -135,15 +136,15 @@ type cleaned struct {
 	Seconds float64 `json:"seconds"`
 }
 
-func (f *cleanFlags) tellDry(e env, p *place, n int, more bool) error {
+func (f *cleanFlags) tellDry(e env, p *place, n nebis.Swept, more bool) error {
 	if f.json {
-		return printJSON(e.stdout, cleaned{Swept: nebis.Swept{Rows: n}, DryRun: true, More: more})
+		return printJSON(e.stdout, cleaned{Swept: n, DryRun: true, More: more})
 	}
 	least := ""
 	if more {
 		least = "at least "
 	}
-	_, err := fmt.Fprintf(e.stdout, "%s in %s: %s%s would be removed\n", p.table, p.target, least, rowsText(n))
+	_, err := fmt.Fprintf(e.stdout, "%s in %s: %s%s would be removed\n", p.table, p.target, least, sweptText(n))
 	return err
 }
 
@@ -155,11 +156,17 @@ func (f *cleanFlags) tell(e env, p *place, done nebis.Swept, stopped bool, took 
 	if stopped {
 		end = "stopped before the end: "
 	}
-	_, err := fmt.Fprintf(e.stdout, "%s in %s: %s%s removed in %s, in %d batches\n", p.table, p.target, end, rowsText(done.Rows), took.Round(10*time.Millisecond), done.Batches)
+	_, err := fmt.Fprintf(e.stdout, "%s in %s: %s%s removed in %s, in %d batches\n", p.table, p.target, end, sweptText(done), took.Round(10*time.Millisecond), done.Batches)
 	return err
 }
 
-func rowsText(n int) string { return report.Count(n) + " rows" }
+func sweptText(s nebis.Swept) string {
+	text := report.Count(s.Rows) + " rows"
+	if s.Answers > 0 {
+		text += " and the answers of " + report.Count(s.Answers) + " more"
+	}
+	return text
+}
 
 // lines tells now and then how far it is, where there is no bar.
 type lines struct {
@@ -176,5 +183,5 @@ func (l *lines) tell(s nebis.Swept) {
 		return
 	}
 	l.last = time.Now()
-	fmt.Fprintf(l.w, "%s removed so far\n", rowsText(s.Rows))
+	fmt.Fprintf(l.w, "%s removed so far\n", sweptText(s))
 }

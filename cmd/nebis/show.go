@@ -85,6 +85,7 @@ type shownKey struct {
 	UpdatedAt  time.Time       `json:"updated_at,omitzero"`
 	LeaseUntil time.Time       `json:"lease_until,omitzero"`
 	ExpiresAt  time.Time       `json:"expires_at,omitzero"`
+	SeenUntil  time.Time       `json:"seen_until,omitzero"`
 	Answer     *answer         `json:"answer,omitempty"`
 	Response   json.RawMessage `json:"response,omitempty"`
 	Decisions  []audit.Record  `json:"decisions"`
@@ -93,7 +94,7 @@ type shownKey struct {
 func (f *showFlags) printJSON(w io.Writer, s *subject, entry *nebis.Entry, past []audit.Record) error {
 	v := shownKey{
 		Table: s.table, Scope: s.scope, Owner: s.column(), Key: s.key, State: entry.State, Attempts: entry.Attempts, Error: entry.Error,
-		CreatedAt: entry.CreatedAt, UpdatedAt: entry.UpdatedAt, LeaseUntil: entry.LeaseUntil, ExpiresAt: entry.ExpiresAt,
+		CreatedAt: entry.CreatedAt, UpdatedAt: entry.UpdatedAt, LeaseUntil: entry.LeaseUntil, ExpiresAt: entry.ExpiresAt, SeenUntil: entry.SeenUntil,
 		Answer: summary(entry.Response), Decisions: append([]audit.Record{}, past...),
 	}
 	if f.full && json.Valid(entry.Response) {
@@ -120,6 +121,7 @@ func (f *showFlags) printText(w io.Writer, s *subject, entry *nebis.Entry, past 
 	if entry.State != nebis.StateUnknown { // which stays until somebody resolves it
 		line("kept until", moment(entry.ExpiresAt))
 	}
+	line("remembered until", moment(entry.SeenUntil))
 	line("answer", described(entry))
 	for _, r := range past {
 		line("by a person", fmt.Sprintf("%s, %s: %s, %s → %s, %q", moment(r.At), report.Clean(r.By), r.Action, r.Before, r.After, report.CleanLong(r.Reason)))

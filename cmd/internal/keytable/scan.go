@@ -24,6 +24,7 @@ type Row struct {
 	UpdatedAt  time.Time   `json:"updated_at,omitzero"`
 	LeaseUntil time.Time   `json:"lease_until,omitzero"`
 	ExpiresAt  time.Time   `json:"expires_at,omitzero"`
+	SeenUntil  time.Time   `json:"seen_until,omitzero"` // as in nebis.Entry
 }
 
 // A Filter says which rows are wanted. The zero value wants all.
@@ -189,6 +190,12 @@ func (t *Table) rows(ctx context.Context, tail string, args []any) ([]Row, error
 		}
 		r.Error = why.String
 		r.CreatedAt, r.UpdatedAt, r.LeaseUntil, r.ExpiresAt = moment(at[0]), moment(at[1]), moment(at[2]), moment(at[3])
+		if r.State == nebis.StateDone || r.State == nebis.StateExpired {
+			if !r.LeaseUntil.Before(r.ExpiresAt) {
+				r.SeenUntil = r.LeaseUntil
+			}
+			r.LeaseUntil = time.Time{}
+		}
 		all = append(all, r)
 	}
 	return all, rows.Err()

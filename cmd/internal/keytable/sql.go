@@ -87,7 +87,11 @@ func (t *Table) expired() string {
 	if !t.has["expires_at"] {
 		return `1 = 0`
 	}
-	return `expires_at <= ` + t.now() + ` AND (` + t.status() + ` = 'done' OR ` + t.token() + ` IS NULL)`
+	gone := `expires_at <= ` + t.now() + ` AND (` + t.status() + ` = 'done' OR ` + t.token() + ` IS NULL)`
+	if t.has["lease_until"] { // of a row that is done: until when the key is remembered
+		gone += ` AND (` + t.status() + ` <> 'done' OR COALESCE(lease_until, expires_at) <= ` + t.now() + `)`
+	}
+	return gone
 }
 
 // state is the row's state in the words of nebis.State.

@@ -82,6 +82,19 @@ func testTogether(t *testing.T, s *site) {
 	s.want("tea", "tea")
 }
 
+func testRemembered(t *testing.T, s *site) {
+	s.id(s.send("k", "tea"))
+	s.exec(`UPDATE idempotency SET expires_at = created_at, lease_until = '2101-01-01 00:00:00'`)
+	s.is(s.send("k", "tea"), http.StatusGone, "not kept")
+	if n, err := s.store.Purge(t.Context(), 10); n != 1 || err != nil {
+		t.Errorf("%d rows purged, %v", n, err)
+	}
+	s.is(s.send("k", "tea"), http.StatusGone, "not kept")
+	s.exec(`UPDATE idempotency SET expires_at = created_at, lease_until = created_at`)
+	s.id(s.send("k", "tea"))
+	s.want("tea", "tea")
+}
+
 // testTools: what `nebis show`, `check` and `purge` are made of.
 func testTools(t *testing.T, s *site) {
 	s.id(s.send("k", "茶"))

@@ -57,6 +57,7 @@ var tests = []struct {
 	{"a server that is killed in the middle has done nothing", testKilled},
 	{"PHP and Go get each other's answers", testEachOther},
 	{"PHP and Go at once are one order", testTogether},
+	{"a key that Go remembers longer than its answer does not run in PHP", testRemembered},
 	{"what one writes, the other's tools read", testTools},
 	{"work that ends its transaction is told", testByHand},
 	{"what is written after a hidden deadlock does not stay", testDeadlock},

@@ -63,6 +63,7 @@ func useEverything(t *testing.T, db *sql.DB, d nebis.Dialect) {
 	if n, err := s.Purge(t.Context(), 10); n != 2 || err != nil {
 		t.Errorf("purged %d, error %v", n, err)
 	}
+	useLeases(t, db, s)
 }
 
 func one(context.Context) (int, error) { return 1, nil }
@@ -105,8 +106,9 @@ func TestSessionsInThreeTimeZonesAgreeOnWhatHasExpired(t *testing.T) {
 		dbtest.MariaDB:  {"time_zone='%2B08:00'&parseTime=true&loc=Asia%2FShanghai", "time_zone='-05:00'", "time_zone='%2B00:00'"},
 		dbtest.MySQL:    {"time_zone='%2B08:00'&parseTime=true&loc=Asia%2FShanghai", "time_zone='-05:00'", "time_zone='%2B00:00'"},
 		dbtest.Postgres: {"timezone=Asia/Shanghai", "timezone=America/Lima", "timezone=UTC"},
+		dbtest.SQLite:   {"_loc=Asia%2FShanghai", "_loc=America%2FLima", "_loc=UTC"}, // which only its driver knows
 	}
-	for _, name := range []string{"mariadb", "mysql56", "postgres-pgx", "postgres-pq"} {
+	for _, name := range []string{"mariadb", "mysql56", "postgres-pgx", "postgres-pq", "sqlite-mattn"} {
 		t.Run(name, func(t *testing.T) {
 			c := dbtest.Lookup(name)
 			dsn := c.Fresh(t)
@@ -131,6 +133,7 @@ func agree(t *testing.T, stores [3]*nebis.Store, first int) {
 	key := strings.Repeat("k", first+1)
 	stays := nebis.Op{Scope: "stays", Owner: "u1", Key: key, Keep: time.Hour}
 	goes := nebis.Op{Scope: "goes", Owner: "u1", Key: key, Keep: time.Microsecond}
+	agreeOnLeases(t, stores, first, key)
 	wantRun(t, stores[first], stays, true)
 	wantRun(t, stores[first], goes, true)
 	for _, s := range stores {

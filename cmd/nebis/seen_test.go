@@ -1,0 +1,56 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nebis-dev/nebis"
+	"github.com/nebis-dev/nebis/cmd/internal/dburl/dburltest"
+	"github.com/nebis-dev/nebis/cmd/internal/keytable"
+)
+
+// To every command a key that is remembered longer than its answer is done, before
+// the clean-up has taken the answer out and after.
+func TestAKeyThatIsRememberedLongerThanItsAnswer(t *testing.T) {
+	dburltest.Everywhere(t, func(t *testing.T, url string) {
+		k := newKeyed(t, url, "")
+		k.lease(nebis.Anyone, "old", nil)
+		k.lease(nebis.Anyone, "seen", nil)
+		k.shift(48, "created_at", "expires_at")
+		k.exec("UPDATE idempotency SET lease_until = '2101-01-01 00:00:00' WHERE idem_key = 'seen'")
+		k.wantSeen()
+		if got := k.listed("--status", "expired"); got != "old" {
+			t.Errorf("expired: %s", got)
+		}
+		k.want(0, ": 1 rows and the answers of 1 more would be removed", "clean", "--dry-run")
+		code, stdout, stderr := k.call("clean", "--json")
+		var c cleaned
+		if err := json.Unmarshal([]byte(stdout), &c); err != nil || code != 0 || c.Rows != 1 || c.Answers != 1 {
+			t.Errorf("exit %d, %v: %s%s", code, err, stdout, stderr)
+		}
+		k.wantSeen()
+		if got := k.listed("--scope", "order"); got != "seen" {
+			t.Errorf("left: %s", got)
+		}
+		k.want(0, ": 0 rows removed in ", "clean")
+	})
+}
+
+func (k *keyed) wantSeen() {
+	k.t.Helper()
+	if got := k.listed("--status", "done", "--scope", "order"); got != "seen" {
+		k.t.Errorf("done: %s", got)
+	}
+	if got := fmt.Sprint(k.stats().Groups); !strings.Contains(got, fmt.Sprint(keytable.Group{Scope: "order", State: "done", Rows: 1})) {
+		k.t.Errorf("stats: %s", got)
+	}
+	v := k.show(nebis.Anyone, "seen")
+	if v.State != nebis.StateDone || v.Answer != nil || !v.LeaseUntil.IsZero() || !v.SeenUntil.After(time.Now().AddDate(1, 0, 0)) {
+		k.t.Errorf("show: %+v", v)
+	}
+	k.want(0, "remembered until", "show", "--scope", "order", "seen")
+	k.want(0, "not kept: a duplicate is told so", "show", "--scope", "order", "seen")
+}
