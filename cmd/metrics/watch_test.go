@@ -166,6 +166,20 @@ func TestAScrapeIsBounded(t *testing.T) {
 	conn.Close()
 }
 
+// What holds keys in any program is told, where the database tells it.
+func TestTransactionsThatHoldKeysAreMeasured(t *testing.T) {
+	each(t, func(g *ground) {
+		must(g.T, g.m.Watch(g.db, g.store, always))
+		_, told := g.scrape()[`nebis_stuck_transactions{table="idempotency"}`]
+		if told == (g.c.Kind == dbtest.SQLite) {
+			g.Fatalf("told: %v", told)
+		}
+		if told {
+			g.has(map[string]float64{`nebis_stuck_transactions{table="idempotency"}`: 0, `nebis_stuck_hidden{table="idempotency"}`: 0})
+		}
+	})
+}
+
 // What runs at this moment is told, and what waits for it.
 func TestWhatRunsIsMeasured(t *testing.T) {
 	each(t, func(g *ground) {

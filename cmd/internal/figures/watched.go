@@ -21,8 +21,10 @@ var (
 	calls     = gauge("nebis.outbox.calls", "{call}", "Calls of the outbox that are not over, by state, up to 10,000 each.", "state")
 	callsLag  = gauge("nebis.outbox.oldest_due", Seconds, "Since the first call of the outbox was due that nobody has made.")
 	failures  = gauge("nebis.callback.failures", "{delivery}", "Deliveries of callbacks that have failed and were not done since, up to 10,000.")
+	held      = gauge("nebis.stuck.transactions", "{transaction}", "Transactions of any program that have held a key for more than 60 seconds; on MySQL and MariaDB the keys that they hold. Not on SQLite.")
+	hidden    = gauge("nebis.stuck.hidden", "{transaction}", "Transactions that hold a key, and whose age this account may not see: those of other accounts, on PostgreSQL, without pg_read_all_stats. Not on SQLite.")
 
-	watched = []*Figure{running, waiting, stuck, oldest, readOK, readTook, rows, oldestRow, lag, lastSweep, calls, callsLag, failures}
+	watched = []*Figure{running, waiting, stuck, oldest, readOK, readTook, rows, oldestRow, lag, lastSweep, calls, callsLag, failures, held, hidden}
 )
 
 // A Send takes the value that a gauge has now.
@@ -54,4 +56,8 @@ func Read(r *gauges.Reader, send Send) {
 	}
 	send(callsLag, n.CallsLag.Seconds())
 	send(failures, float64(n.Failures))
+	if n.Held != nil {
+		send(held, float64(n.Held.Stuck))
+		send(hidden, float64(n.Held.Hidden))
+	}
 }

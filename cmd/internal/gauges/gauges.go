@@ -73,6 +73,7 @@ type Reading struct {
 	Calls      map[outbox.State]int64
 	CallsLag   time.Duration // since the first call was due that nobody has made
 	Failures   int64         // deliveries that have failed and were not done since
+	Held       *Held         // nil: this database does not tell
 	Took       time.Duration
 	Err        error
 }
@@ -88,7 +89,7 @@ func (r *Reader) Read() *Reading {
 	defer cancel()
 	began := time.Now()
 	n := &Reading{}
-	for _, look := range []func(context.Context, *Reading) error{r.keys, r.calls, r.failures} {
+	for _, look := range []func(context.Context, *Reading) error{r.keys, r.calls, r.failures, r.sessions} {
 		if n.Err = look(ctx, n); n.Err != nil {
 			break
 		}
@@ -111,7 +112,7 @@ func (r *Reader) keys(ctx context.Context, n *Reading) error {
 	if err != nil {
 		return err
 	}
-	open, err := r.walk.step(ctx, t)
+	open, err := r.unfinished(ctx, t, n)
 	if err != nil {
 		return err
 	}

@@ -35,10 +35,13 @@ func TestTheDocsNameEveryInstrument(t *testing.T) {
 			}
 		}
 	}
-	slices.Sort(want)
 	if len(want) != len(families) {
 		t.Errorf("of %d there are %d in %v", len(families), len(want), want)
 	}
+	for _, name := range []string{"hidden", "transactions"} { // SQLite does not tell these
+		want = append(want, "nebis_stuck_"+name+" is nebis.stuck."+name+" ({transaction})")
+	}
+	slices.Sort(want)
 	for _, name := range []string{"metrics.md", "metrics.zh-CN.md"} {
 		text, err := os.ReadFile("../../../docs/" + name)
 		must(t, err)
