@@ -126,6 +126,7 @@ func TestTheGatewayServesItsNumbers(t *testing.T) {
 		`nebis_operations_total{outcome="replayed-table",scope="pay"} 1`,
 		`nebis_table_rows{state="done",table="idempotency"} 1`,
 		`nebis_gateway_requests_total{code="2xx",route="pay"} 2`,
+		`nebis_gateway_requests_total{code="5xx",route="pay"} 0`,
 		`nebis_gateway_requests_total{code="2xx",route="(none)"} 2`,
 		`nebis_gateway_requests_total{code="5xx",route="(none)"} 1`,
 		`nebis_gateway_request_seconds_count{route="pay"} 2`,
