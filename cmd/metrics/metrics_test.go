@@ -1,7 +1,6 @@
 package metrics
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -153,16 +152,5 @@ func TestAnOutcomeThatThereIsNotIsLeftOut(t *testing.T) {
 		if strings.HasPrefix(name, "nebis_operations_total") && n != 0 {
 			t.Errorf("%s is %v", name, n)
 		}
-	}
-}
-
-func BenchmarkObserve(b *testing.B) {
-	m, err := New(prometheus.NewRegistry(), nil)
-	if err != nil {
-		b.Fatal(err)
-	}
-	e := nebis.Event{Scope: "order", Outcome: nebis.Ran, Waited: time.Millisecond, Ran: 3 * time.Millisecond}
-	for b.Loop() {
-		m.Observe(context.Background(), e)
 	}
 }
