@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/nebis-dev/nebis"
 	"github.com/nebis-dev/nebis/cmd/internal/bounded"
+	"github.com/nebis-dev/nebis/cmd/internal/figures"
+	"github.com/nebis-dev/nebis/outbox"
 )
 
 // Options are what Metrics does differently from its defaults. The zero value of
@@ -24,81 +27,79 @@ const Other = bounded.Other
 
 // Metrics counts. It is safe for use by many goroutines.
 type Metrics struct {
-	reg        prometheus.Registerer
-	operations operations
-	tries      tries
-	callbacks  callbacks
-	sweeps     sweeps
+	reg    prometheus.Registerer
+	counts *figures.Counts
 }
 
 // New registers the metrics with reg. It fails where they are registered already:
 // several Stores of one program share one Metrics.
 func New(reg prometheus.Registerer, o *Options) (*Metrics, error) {
-	most := 100
-	switch {
-	case reg == nil:
+	if reg == nil {
 		return nil, errors.New("metrics: no registerer")
-	case o != nil && o.MaxScopes < 0:
-		return nil, errors.New("metrics: MaxScopes is negative")
-	case o != nil && o.MaxScopes > 0:
-		most = o.MaxScopes
 	}
-	m := &Metrics{reg: reg, operations: newOperations(most), tries: newTries(most), callbacks: newCallbacks(most), sweeps: newSweeps()}
-	for _, all := range [][]prometheus.Collector{m.operations.all(), m.tries.all(), m.callbacks.all(), m.sweeps.all()} {
-		for _, c := range all {
-			if err := reg.Register(c); err != nil {
-				return nil, fmt.Errorf("metrics: %w", err)
-			}
-		}
+	if o == nil {
+		o = &Options{}
 	}
-	return m, nil
-}
-
-// Buckets of times, in seconds: from a replay out of memory to a wait that a person
-// has given up.
-var seconds = []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60}
-
-// operations are what a Store has done.
-type operations struct {
-	scopes        *bounded.Set
-	ended         *prometheus.CounterVec
-	repeated      *prometheus.CounterVec
-	waited, lasts *prometheus.HistogramVec
-}
-
-func newOperations(most int) operations {
-	return operations{
-		scopes: bounded.New(most),
-		ended: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "nebis_operations_total",
-			Help: "Operations that have ended, by scope and outcome: ran, took-over, replayed-memory, replayed-table, released, in-progress, mismatch, not-kept, unknown, lost, failed."},
-			[]string{"scope", "outcome"}),
-		repeated: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "nebis_claims_repeated_total",
-			Help: "Claims that were sent again after a deadlock, a row that went away or a time-out."}, []string{"scope"}),
-		waited: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "nebis_operation_wait_seconds", Buckets: seconds,
-			Help: "From the call to the start of the function, or to the end where it did not run."}, []string{"scope"}),
-		lasts: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "nebis_operation_run_seconds", Buckets: seconds,
-			Help: "Inside the function, where it ran."}, []string{"scope"}),
+	s, err := newSink(reg)
+	if err != nil {
+		return nil, fmt.Errorf("metrics: %w", err)
 	}
-}
-
-func (o *operations) all() []prometheus.Collector {
-	return []prometheus.Collector{o.ended, o.repeated, o.waited, o.lasts}
+	c, err := figures.NewCounts(s, o.MaxScopes)
+	if err != nil {
+		return nil, fmt.Errorf("metrics: %w", err)
+	}
+	return &Metrics{reg, c}, nil
 }
 
 // Observe counts one operation. It is for Options.Observe of a Store; for two
 // observers a function of one's own calls both.
-func (m *Metrics) Observe(_ context.Context, e nebis.Event) {
-	o := &m.operations
-	scope, fresh := o.scopes.Label(e.Scope)
-	if fresh { // at zero, or the first of its kind would not be seen to increase anything
-		for _, out := range nebis.Outcomes() {
-			o.ended.WithLabelValues(scope, string(out))
+func (m *Metrics) Observe(ctx context.Context, e nebis.Event) { m.counts.Observe(ctx, e) }
+
+// ObserveOutbox counts one try. It is for Options.Observe of an Outbox.
+func (m *Metrics) ObserveOutbox(ctx context.Context, e outbox.Event) { m.counts.ObserveOutbox(ctx, e) }
+
+// Callback counts what a handler of package callback answers. Provider is the
+// provider's name.
+func (m *Metrics) Callback(provider string, h http.Handler) http.Handler {
+	return m.counts.Callback(provider, h)
+}
+
+// Swept counts a clean-up that has ended: how many rows it removed, and its error.
+// Rows that it removed before it failed count as well.
+func (m *Metrics) Swept(removed int, err error) { m.counts.Swept(removed, err) }
+
+// sink is where Prometheus reads.
+type sink struct {
+	counters   map[*figures.Figure]*prometheus.CounterVec
+	histograms map[*figures.Figure]*prometheus.HistogramVec
+}
+
+func newSink(reg prometheus.Registerer) (*sink, error) {
+	s := &sink{map[*figures.Figure]*prometheus.CounterVec{}, map[*figures.Figure]*prometheus.HistogramVec{}}
+	for _, f := range figures.Counted() {
+		var c prometheus.Collector
+		if f.Kind == figures.Counter {
+			s.counters[f] = prometheus.NewCounterVec(prometheus.CounterOpts{Name: f.Prometheus(), Help: f.Help}, f.Labels)
+			c = s.counters[f]
+		} else {
+			s.histograms[f] = prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: f.Prometheus(), Help: f.Help, Buckets: figures.Buckets}, f.Labels)
+			c = s.histograms[f]
+		}
+		if err := reg.Register(c); err != nil {
+			return nil, err
 		}
 	}
-	o.ended.WithLabelValues(scope, string(e.Outcome)).Inc()
-	o.repeated.WithLabelValues(scope).Add(float64(e.Reclaims))
-	o.waited.WithLabelValues(scope).Observe(e.Waited.Seconds())
-	if e.Ran > 0 {
-		o.lasts.WithLabelValues(scope).Observe(e.Ran.Seconds())
-	}
+	return s, nil
+}
+
+// Counter implements [figures.Sink].
+func (s *sink) Counter(f *figures.Figure, labels ...string) figures.Add {
+	c := s.counters[f].WithLabelValues(labels...)
+	return func(_ context.Context, n int) { c.Add(float64(n)) }
+}
+
+// Histogram implements [figures.Sink].
+func (s *sink) Histogram(f *figures.Figure, labels ...string) figures.Record {
+	h := s.histograms[f].WithLabelValues(labels...)
+	return func(_ context.Context, seconds float64) { h.Observe(seconds) }
 }

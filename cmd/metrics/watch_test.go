@@ -102,6 +102,23 @@ VALUES ('` + id + `', 'p', '', 'd', 'o', 1, 'e', 1, 1, ` + done + `)`)
 	})
 }
 
+// The last clean-up that came to its end is told by each process, whichever made it.
+func TestTheLastCleanUpOfAnyProcessIsTold(t *testing.T) {
+	const last = `nebis_sweep_last_success_timestamp_seconds{table="idempotency"}`
+	each(t, func(g *ground) {
+		must(g.T, g.m.Watch(g.db, g.store, always))
+		g.has(map[string]float64{last: 0})
+		_, err := g.another().Sweep(g.Context(), nil)
+		must(g.T, err)
+		_, at, err := g.store.LastSweep(g.Context())
+		must(g.T, err)
+		if at.IsZero() {
+			g.Fatal("there was none")
+		}
+		g.has(map[string]float64{last: float64(at.UnixMicro()) / 1e6})
+	})
+}
+
 // However often somebody scrapes.
 func TestTheDatabaseIsAskedSeldom(t *testing.T) {
 	g := newGround(t, dbtest.Lookup("sqlite-modernc"))
@@ -147,6 +164,20 @@ func TestAScrapeIsBounded(t *testing.T) {
 	must(t, err)
 	g.has(map[string]float64{`nebis_table_read_success{table="idempotency"}`: 0})
 	conn.Close()
+}
+
+// What holds keys in any program is told, where the database tells it.
+func TestTransactionsThatHoldKeysAreMeasured(t *testing.T) {
+	each(t, func(g *ground) {
+		must(g.T, g.m.Watch(g.db, g.store, always))
+		_, told := g.scrape()[`nebis_stuck_transactions{table="idempotency"}`]
+		if told == (g.c.Kind == dbtest.SQLite) {
+			g.Fatalf("told: %v", told)
+		}
+		if told {
+			g.has(map[string]float64{`nebis_stuck_transactions{table="idempotency"}`: 0, `nebis_stuck_hidden{table="idempotency"}`: 0})
+		}
+	})
 }
 
 // What runs at this moment is told, and what waits for it.

@@ -29,7 +29,7 @@ func TestTheDocsNameEveryMetric(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var want []string
+	want := []string{"nebis_stuck_hidden table", "nebis_stuck_transactions table"} // SQLite does not tell these
 	for _, f := range families {
 		if !strings.HasPrefix(f.GetName(), "nebis_") {
 			continue
@@ -41,6 +41,7 @@ func TestTheDocsNameEveryMetric(t *testing.T) {
 		slices.Sort(labels)
 		want = append(want, f.GetName()+" "+strings.Join(labels, " "))
 	}
+	slices.Sort(want)
 	for _, name := range []string{"metrics.md", "metrics.zh-CN.md"} {
 		text, err := os.ReadFile("../../docs/" + name)
 		if err != nil {

@@ -82,8 +82,10 @@ func TestTheDemoRefusesToServeItsNumbersToAll(t *testing.T) {
 	}
 }
 
-// What passes through the gateway is counted by the scope of its route.
-func TestTheGatewayServesItsNumbers(t *testing.T) {
+// gatewayDay is what happens to a gateway in one: writes and duplicates, forms and a
+// page that it cannot read, a site that fails. It returns the numbers at its end.
+func gatewayDay(t *testing.T) (p *process, text string) {
+	t.Helper()
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/pay":
@@ -99,10 +101,10 @@ func TestTheGatewayServesItsNumbers(t *testing.T) {
 			panic(http.ErrAbortHandler)
 		}
 	}))
-	defer site.Close()
+	t.Cleanup(site.Close)
 	addr := free(t)
 	file := conf(t, "upstream: "+site.URL+"\nmetrics: "+addr+"\nforms: [GET /form, GET /packed]\nroutes:\n- match: POST /pay\n  scope: pay\n")
-	p := startWith(t, nil, "gateway", "--config", file, "--addr", "127.0.0.1:0", "--db", "sqlite:"+t.TempDir()+"/keys.db")
+	p = startWith(t, nil, "gateway", "--config", file, "--addr", "127.0.0.1:0", "--db", "sqlite:"+t.TempDir()+"/keys.db")
 	p.listening()
 	for range 2 {
 		if res, err := http.PostForm(p.base+"/pay", url.Values{"idempotency_key": {"secret-key"}}); err != nil || res.StatusCode != http.StatusOK {
@@ -112,12 +114,19 @@ func TestTheGatewayServesItsNumbers(t *testing.T) {
 	for _, path := range []string{"/form", "/packed", "/broken", "/.nebis/healthz"} {
 		scrape(t, p.base+path)
 	}
-	_, text := scrape(t, "http://"+addr+"/metrics")
+	_, text = scrape(t, "http://"+addr+"/metrics")
+	return p, text
+}
+
+// What passes through the gateway is counted by the scope of its route.
+func TestTheGatewayServesItsNumbers(t *testing.T) {
+	p, text := gatewayDay(t)
 	wantLines(t, text,
 		`nebis_operations_total{outcome="ran",scope="pay"} 1`,
 		`nebis_operations_total{outcome="replayed-table",scope="pay"} 1`,
 		`nebis_table_rows{state="done",table="idempotency"} 1`,
 		`nebis_gateway_requests_total{code="2xx",route="pay"} 2`,
+		`nebis_gateway_requests_total{code="5xx",route="pay"} 0`,
 		`nebis_gateway_requests_total{code="2xx",route="(none)"} 2`,
 		`nebis_gateway_requests_total{code="5xx",route="(none)"} 1`,
 		`nebis_gateway_request_seconds_count{route="pay"} 2`,

@@ -7,42 +7,48 @@ import "sync"
 // Other stands for what is malformed, and for what is too many.
 const Other = "(other)"
 
-// A Set is the values that a label has. It is safe for use by many goroutines.
-type Set struct {
-	most int
-	mu   sync.RWMutex
-	seen map[string]bool
+// A Map is what belongs to the values that a label has. It is safe for use by many
+// goroutines.
+type Map[T any] struct {
+	most  int
+	fresh func(label string) T
+	mu    sync.RWMutex
+	seen  map[string]T
 }
 
-// New returns a Set that takes most values, and Other.
-func New(most int) *Set { return &Set{most: most, seen: map[string]bool{}} }
+// New returns a Map that takes most values, and Other. What belongs to one is made
+// by fresh, once.
+func New[T any](most int, fresh func(label string) T) *Map[T] {
+	return &Map[T]{most: most, fresh: fresh, seen: map[string]T{}}
+}
 
-// Label returns the value, or Other in its place. Fresh: for the first time.
-func (s *Set) Label(value string) (label string, fresh bool) {
+// Get returns what belongs to the value, or to Other in its place.
+func (m *Map[T]) Get(value string) T {
 	if !plain(value) {
 		value = Other
 	}
-	s.mu.RLock()
-	known := s.seen[value]
-	s.mu.RUnlock()
-	if known {
-		return value, false
+	m.mu.RLock()
+	known, ok := m.seen[value]
+	m.mu.RUnlock()
+	if ok {
+		return known
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.seen[value] && value != Other && s.values() >= s.most {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if _, ok := m.seen[value]; !ok && value != Other && m.values() >= m.most {
 		value = Other
 	}
-	fresh = !s.seen[value]
-	s.seen[value] = true
-	return value, fresh
+	if _, ok := m.seen[value]; !ok {
+		m.seen[value] = m.fresh(value)
+	}
+	return m.seen[value]
 }
 
-func (s *Set) values() int {
-	if s.seen[Other] {
-		return len(s.seen) - 1
+func (m *Map[T]) values() int {
+	if _, ok := m.seen[Other]; ok {
+		return len(m.seen) - 1
 	}
-	return len(s.seen)
+	return len(m.seen)
 }
 
 // plain reports whether it is a scope that a Store takes: nothing that a label

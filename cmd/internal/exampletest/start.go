@@ -4,6 +4,7 @@ package exampletest
 import (
 	"context"
 	"encoding/json"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -18,6 +19,12 @@ import (
 // interrupts it as Ctrl-C does.
 func Start(t *testing.T, environment ...string) (base string) {
 	t.Helper()
+	return StartTo(t, nil, environment...)
+}
+
+// StartTo is Start, and the program prints to stdout.
+func StartTo(t *testing.T, stdout io.Writer, environment ...string) (base string) {
+	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -27,7 +34,7 @@ func Start(t *testing.T, environment ...string) (base string) {
 	dir := t.TempDir()
 	bin := build(t, dir, addr)
 	cmd := exec.CommandContext(context.Background(), bin)
-	cmd.Dir, cmd.Stderr = dir, os.Stderr
+	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, stdout, os.Stderr
 	cmd.Env = append(cmd.Environ(), environment...)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)

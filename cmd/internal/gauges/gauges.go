@@ -69,9 +69,11 @@ type Reading struct {
 	Rows       map[nebis.State]int64 // those that are free are counted as done
 	Oldest     time.Duration         // since the oldest unfinished row was claimed
 	CleanupLag time.Duration         // since the first row expired that is still there
+	LastSweep  int64                 // when a clean-up last came to its end, in microseconds since 1970; 0: none has
 	Calls      map[outbox.State]int64
 	CallsLag   time.Duration // since the first call was due that nobody has made
 	Failures   int64         // deliveries that have failed and were not done since
+	Held       *Held         // nil: this database does not tell
 	Took       time.Duration
 	Err        error
 }
@@ -87,7 +89,7 @@ func (r *Reader) Read() *Reading {
 	defer cancel()
 	began := time.Now()
 	n := &Reading{}
-	for _, look := range []func(context.Context, *Reading) error{r.keys, r.calls, r.failures} {
+	for _, look := range []func(context.Context, *Reading) error{r.keys, r.calls, r.failures, r.sessions} {
 		if n.Err = look(ctx, n); n.Err != nil {
 			break
 		}
@@ -110,7 +112,7 @@ func (r *Reader) keys(ctx context.Context, n *Reading) error {
 	if err != nil {
 		return err
 	}
-	open, err := r.walk.step(ctx, t)
+	open, err := r.unfinished(ctx, t, n)
 	if err != nil {
 		return err
 	}
@@ -121,7 +123,14 @@ func (r *Reader) keys(ctx context.Context, n *Reading) error {
 		n.Oldest = max(n.Oldest, o.Age)
 	}
 	n.Rows[nebis.StateDone] = max(size-expired-int64(len(open)), 0)
-	return nil
+	if !t.Adopted() {
+		return nil // nobody has swept it
+	}
+	_, last, err := r.store.LastSweep(ctx)
+	if err == nil && !last.IsZero() {
+		n.LastSweep = last.UnixMicro()
+	}
+	return err
 }
 
 // Now is what a Store does at this moment in this process.

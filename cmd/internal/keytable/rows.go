@@ -82,6 +82,7 @@ type Unfinished struct {
 	ID    int64
 	State nebis.State
 	Age   time.Duration // since it was claimed; 0: the table does not tell
+	Open  bool          // the transaction that has claimed it has not ended: seen at READ UNCOMMITTED
 }
 
 // StillUnfinished returns those of the rows that are in progress or unknown.
@@ -93,8 +94,8 @@ func (t *Table) StillUnfinished(ctx context.Context, ids []int64) ([]Unfinished,
 	for i, id := range ids {
 		list[i] = strconv.FormatInt(id, 10)
 	}
-	rows, err := t.q.QueryContext(ctx, fmt.Sprintf(`SELECT id, %s, %s - %s FROM %s WHERE id IN (%s) AND %[1]s IN ('in progress', 'unknown')`,
-		t.state(), Micros(t.d, t.now()), t.micros("created_at"), t.quoted(), strings.Join(list, ", ")))
+	rows, err := t.q.QueryContext(ctx, fmt.Sprintf(`SELECT id, %s, %s - %s, CASE WHEN %s THEN 1 ELSE 0 END FROM %s WHERE id IN (%s) AND %[1]s IN ('in progress', 'unknown')`,
+		t.state(), Micros(t.d, t.now()), t.micros("created_at"), t.open(), t.quoted(), strings.Join(list, ", ")))
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", t.name, err)
 	}
@@ -103,7 +104,7 @@ func (t *Table) StillUnfinished(ctx context.Context, ids []int64) ([]Unfinished,
 	for rows.Next() {
 		var o Unfinished
 		var micros sql.NullInt64
-		if err := rows.Scan(&o.ID, &o.State, &micros); err != nil {
+		if err := rows.Scan(&o.ID, &o.State, &micros, &o.Open); err != nil {
 			return nil, fmt.Errorf("read %s: %w", t.name, err)
 		}
 		o.Age = max(time.Duration(micros.Int64)*time.Microsecond, 0)

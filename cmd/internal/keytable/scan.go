@@ -161,7 +161,7 @@ func (t *Table) where(f Filter) (where string, args []any, err error) {
 		and(t.state() + " IN ('in progress', 'unknown')")
 	}
 	if f.open {
-		and(t.status() + " = 'processing' AND token IS NOT NULL AND lease_until IS NULL")
+		and(t.open())
 	}
 	return t.bind(b.String()), args, nil
 }

@@ -104,6 +104,12 @@ func (t *Table) state() string {
 		t.status() + ` = 'done' THEN 'done' WHEN ` + runs + ` THEN 'in progress' ELSE 'unknown' END`
 }
 
+// open is the condition that a row's claim is no lease and not done: its transaction
+// has not ended.
+func (t *Table) open() string {
+	return t.status() + ` = 'processing' AND ` + t.token() + ` IS NOT NULL AND ` + t.column("lease_until", "NULL") + ` IS NULL`
+}
+
 // bind writes the placeholders as the database wants them.
 func (t *Table) bind(query string) string {
 	if t.d != nebis.Postgres {

@@ -14,15 +14,23 @@ import (
 // the transaction. One that waits for another's key has that lock as well, and
 // holds nothing. Of other accounts' transactions only pg_read_all_stats shows the
 // age and the statement.
-const postgresHeld = `SELECT a.pid, COALESCE((EXTRACT(EPOCH FROM clock_timestamp() - a.xact_start) * 1000000)::bigint, -1),
+const (
+	postgresHeld = `SELECT a.pid, COALESCE((EXTRACT(EPOCH FROM clock_timestamp() - a.xact_start) * 1000000)::bigint, -1),
   COALESCE(a.usename::text, ''), COALESCE(host(a.client_addr), ''), COALESCE(a.application_name, ''),
   COALESCE(a.state, ''), COALESCE(left(a.query, 4000), ''),
   (SELECT COUNT(*) FROM pg_stat_activity w WHERE a.pid = ANY (pg_blocking_pids(w.pid)))
-FROM pg_stat_activity a
+` + postgresHolders + ` ORDER BY a.xact_start`
+
+	postgresHolders = `FROM pg_stat_activity a
 WHERE a.pid <> pg_backend_pid() AND a.wait_event_type IS DISTINCT FROM 'Lock' AND EXISTS (
   SELECT 1 FROM pg_locks l WHERE l.pid = a.pid AND l.granted AND l.locktype = 'relation' AND l.mode = 'RowExclusiveLock'
-    AND l.relation = to_regclass($1) AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database()))
-ORDER BY a.xact_start`
+    AND l.relation = to_regclass($1) AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database()))`
+)
+
+// For a number every few seconds, not asked who waits for whom: that stops the
+// server's locking for a moment, once for each of its connections.
+const postgresCount = `SELECT COUNT(a.xact_start), COUNT(*) - COUNT(a.xact_start) ` + postgresHolders + `
+  AND (a.xact_start IS NULL OR a.xact_start < clock_timestamp() - $2 * interval '1 microsecond')`
 
 // A transaction that was prepared and forgotten has no connection.
 const postgresPrepared = `SELECT (EXTRACT(EPOCH FROM clock_timestamp() - p.prepared) * 1000000)::bigint, p.owner::text
@@ -58,6 +66,18 @@ func postgres(ctx context.Context, db *sql.DB, t *keytable.Table, over time.Dura
 		return nil, err
 	}
 	return r, r.prepared(ctx, db, name, over)
+}
+
+// Count is Find for who only wants to know how many, on PostgreSQL: those that are
+// older than over, and those whose age this account may not see.
+func Count(ctx context.Context, db *sql.DB, table string, over time.Duration) (held, hidden int, err error) {
+	name := keytable.Quoted(nebis.Postgres, table)
+	if err := db.QueryRowContext(ctx, postgresCount, name, over.Microseconds()).Scan(&held, &hidden); err != nil {
+		return 0, 0, fmt.Errorf("count open transactions: %w", err)
+	}
+	r := &Report{}
+	err = r.prepared(ctx, db, name, over)
+	return held + len(r.Held), hidden, err
 }
 
 func (r *Report) prepared(ctx context.Context, db *sql.DB, name string, over time.Duration) error {

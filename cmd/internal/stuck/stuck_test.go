@@ -206,6 +206,14 @@ func (h *held) poor(dsn string) *sql.DB {
 	return h.c.Pool(h, strings.Replace(dsn, "nebis:nebis@", user+":x@", 1))
 }
 
+func (h *held) counts(db *sql.DB, wantHeld, wantHidden int) {
+	h.Helper()
+	held, hidden, err := Count(context.Background(), db, "idempotency", over)
+	if err != nil || held != wantHeld || hidden != wantHidden {
+		h.Errorf("%d held and %d hidden are counted (%v), want %d and %d", held, hidden, err, wantHeld, wantHidden)
+	}
+}
+
 // With few rights less can be told, and what is missing is said.
 func TestWithFewRightsTheLimitsAreSaid(t *testing.T) {
 	for name, wants := range map[string]string{"mariadb": "GRANT PROCESS", "mysql56": "GRANT PROCESS", "postgres-pgx": "GRANT pg_read_all_stats"} {
@@ -227,6 +235,10 @@ func TestWithFewRightsTheLimitsAreSaid(t *testing.T) {
 				}
 				if !strings.Contains(strings.Join(r.Limits, " "), wants) {
 					t.Errorf("%+v", r)
+				}
+				if c.Dialect == nebis.Postgres {
+					h.counts(h.db, 1, 0)
+					h.counts(poor, 0, 1)
 				}
 				if c.Dialect == nebis.MySQL && (len(r.Held) != 1 || r.Held[0].Scope != "order" || r.Held[0].Connection != 0) {
 					t.Errorf("the key can be told without any rights: %+v", r.Held)
