@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/nebis-dev/nebis/internal/sqltext"
 )
 
 // whole returns the shape of a table as Migrate makes it on MySQL.
@@ -35,7 +37,7 @@ func codes(fs findings) string {
 
 func TestPlanLeavesAWholeTableAlone(t *testing.T) {
 	for _, d := range []Dialect{MySQL, Postgres, SQLite} {
-		plan, err := d.adopter().plan(name{table: "t"}, whole())
+		plan, err := d.adopter().plan(sqltext.Name{Table: "t"}, whole())
 		if len(plan) != 0 || err != nil {
 			t.Errorf("%v: %q, %v", d, plan, err)
 		}
@@ -46,7 +48,7 @@ func TestPlanTouchesOnlyWhatIsWrong(t *testing.T) {
 	s := whole()
 	*s.column("idem_key") = column{name: "idem_key", typ: "varchar(300)", kind: text, length: 300, exact: true, charset: "utf8mb4"}
 	*s.column("scope") = column{name: "scope", typ: "varchar(32)", kind: text, length: 32, charset: "utf8mb4", filled: true, fallback: "o'r", comment: "业务'域"}
-	plan, err := MySQL.adopter().plan(name{"s", "t"}, s)
+	plan, err := MySQL.adopter().plan(sqltext.Name{Schema: "s", Table: "t"}, s)
 	want := "ALTER TABLE `s`.`t`\n  MODIFY COLUMN scope VARCHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL DEFAULT 'o''r' COMMENT '业务''域'"
 	if err != nil || len(plan) != 1 || plan[0] != want {
 		t.Errorf("%q, %v", plan, err)

@@ -3,6 +3,8 @@ package nebis
 import (
 	"strconv"
 	"strings"
+
+	"github.com/nebis-dev/nebis/internal/sqltext"
 )
 
 // cleanSQL is what clean-up sends. A batch is picked by the index on the expiry,
@@ -68,7 +70,7 @@ VALUES ('sweep', 'nebis.sweep', '*', 'done', ?, ` + c.later + `, ` + c.now + `, 
 // number names the parameters $1, $2, ….
 func (c *cleanSQL) number() {
 	for _, q := range []*string{&c.stamp, &c.pick, &c.lock, &c.drop, &c.fade, &c.count, &c.take, &c.hold, &c.leave, &c.quit} {
-		*q = numbered(*q)
+		*q = sqltext.Numbered(*q)
 	}
 }
 

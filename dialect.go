@@ -1,12 +1,14 @@
 package nebis
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
+
+	"github.com/nebis-dev/nebis/internal/sqltext"
 )
 
 // Dialect names a family of databases that speak the same SQL.
@@ -47,7 +49,7 @@ func (d Dialect) Schema(table string) (string, error) {
 	return strings.Join(ddl, ";\n\n") + ";\n", nil
 }
 
-func (d Dialect) schema(n name) []string {
+func (d Dialect) schema(n sqltext.Name) []string {
 	switch d {
 	case MySQL:
 		return mysqlSchema(n)
@@ -126,35 +128,14 @@ func (b bound) to(claim string, wait time.Duration) string {
 	return b(claim, wait)
 }
 
-// A name is a table name, checked, with an optional schema before it.
-type name struct{ schema, table string }
-
-var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,49}$`)
-
-func parseName(s string) (name, error) {
-	if s == "" {
-		s = defaultTable
+// parseName checks a table's name. An empty one is the default.
+func parseName(table string) (sqltext.Name, error) {
+	n, err := sqltext.ParseName(cmp.Or(table, defaultTable))
+	if err != nil {
+		return n, fmt.Errorf("nebis: %w", err)
 	}
-	schema, table, ok := strings.Cut(s, ".")
-	if !ok {
-		schema, table = "", s
-	}
-	if !identifier.MatchString(table) || ok && !identifier.MatchString(schema) {
-		return name{}, fmt.Errorf("nebis: table name %q: want letters, digits and _, at most 50, optionally with a schema before a dot", s)
-	}
-	return name{schema, table}, nil
+	return n, nil
 }
-
-// quoted returns the name in the given quotation marks.
-func (n name) quoted(q string) string {
-	if n.schema == "" {
-		return q + n.table + q
-	}
-	return q + n.schema + q + "." + q + n.table + q
-}
-
-// index returns the name of one of the table's indexes.
-func (n name) index(suffix string) string { return n.table + "_" + suffix }
 
 // errorTells reports whether the claim statement went through: it fails where
 // it matches nothing.

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"slices"
 	"strings"
+
+	"github.com/nebis-dev/nebis/internal/sqltext"
 )
 
 // What MySQL and MariaDB tell about a table and about themselves.
@@ -25,13 +27,13 @@ FROM information_schema.STATISTICS WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ? ORD
 
 type mysqlAdopter struct{}
 
-func (mysqlAdopter) quoted(n name) string { return n.quoted("`") }
-func (mysqlAdopter) latest() string       { return `CAST(MAX(expires_at) AS CHAR)` }
+func (mysqlAdopter) quoted(n sqltext.Name) string { return n.Quoted("`") }
+func (mysqlAdopter) latest() string               { return `CAST(MAX(expires_at) AS CHAR)` }
 
-func (a mysqlAdopter) look(ctx context.Context, q link, n name) (*shape, error) {
+func (a mysqlAdopter) look(ctx context.Context, q link, n sqltext.Name) (*shape, error) {
 	s := new(shape)
 	var typ, transactions string
-	err := q.QueryRowContext(ctx, mysqlTable, n.schema, n.table).Scan(&s.schema, &typ, &s.engine, &transactions)
+	err := q.QueryRowContext(ctx, mysqlTable, n.Schema, n.Table).Scan(&s.schema, &typ, &s.engine, &transactions)
 	if errors.Is(err, sql.ErrNoRows) {
 		return s, nil
 	}
@@ -42,7 +44,7 @@ func (a mysqlAdopter) look(ctx context.Context, q link, n name) (*shape, error) 
 	if !strings.HasSuffix(typ, "TABLE") {
 		s.notTable = strings.ToLower(typ)
 	}
-	err = each(ctx, q, mysqlColumns, []any{s.schema, n.table}, func(scan scanner) error {
+	err = each(ctx, q, mysqlColumns, []any{s.schema, n.Table}, func(scan scanner) error {
 		c, err := mysqlColumn(scan)
 		s.columns = append(s.columns, c)
 		return err
@@ -50,7 +52,7 @@ func (a mysqlAdopter) look(ctx context.Context, q link, n name) (*shape, error) 
 	if err != nil {
 		return nil, err
 	}
-	err = each(ctx, q, mysqlIndexes, []any{s.schema, n.table}, func(scan scanner) error {
+	err = each(ctx, q, mysqlIndexes, []any{s.schema, n.Table}, func(scan scanner) error {
 		var x index
 		var column string
 		var common, prefix int
@@ -125,7 +127,7 @@ func enumWords(typ string) []string {
 
 // askForeign finds out which columns hold more than ASCII. Only those that are
 // to be altered matter.
-func (a mysqlAdopter) askForeign(ctx context.Context, q link, n name, s *shape) (err error) {
+func (a mysqlAdopter) askForeign(ctx context.Context, q link, n sqltext.Name, s *shape) (err error) {
 	for i := range s.columns {
 		c := &s.columns[i]
 		w := wantOf(c.name)

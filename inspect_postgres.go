@@ -6,6 +6,8 @@ import (
 	"errors"
 	"strings"
 	"time"
+
+	"github.com/nebis-dev/nebis/internal/sqltext"
 )
 
 // What PostgreSQL tells about a table.
@@ -37,13 +39,13 @@ WHERE k.conrelid = to_regclass($1) AND k.contype = 'c' AND k.conkey = ARRAY[a.at
 
 type postgresAdopter struct{}
 
-func (postgresAdopter) quoted(n name) string { return n.quoted(`"`) }
+func (postgresAdopter) quoted(n sqltext.Name) string { return n.Quoted(`"`) }
 func (postgresAdopter) latest() string {
 	return `to_char(MAX(expires_at) AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS')`
 }
 
-func (a postgresAdopter) look(ctx context.Context, q link, n name) (*shape, error) {
-	s := &shape{schema: n.schema}
+func (a postgresAdopter) look(ctx context.Context, q link, n sqltext.Name) (*shape, error) {
+	s := &shape{schema: n.Schema}
 	var kind, persistence string
 	t := []any{a.quoted(n)}
 	err := q.QueryRowContext(ctx, postgresTable, t...).Scan(&s.schema, &kind, &persistence)
@@ -63,7 +65,7 @@ func (a postgresAdopter) look(ctx context.Context, q link, n name) (*shape, erro
 		s.numbered = s.indexed("id")
 	}
 	s.taken = nil
-	return s, each(ctx, q, postgresTaken, []any{s.schema, n.table}, func(scan scanner) error {
+	return s, each(ctx, q, postgresTaken, []any{s.schema, n.Table}, func(scan scanner) error {
 		var name string
 		err := scan(&name)
 		s.taken = append(s.taken, name)
@@ -159,7 +161,7 @@ func (s *shape) askChecks(ctx context.Context, q link, t []any, c *column) error
 	return err
 }
 
-func (a postgresAdopter) rows(ctx context.Context, q link, n name, s *shape) error {
+func (a postgresAdopter) rows(ctx context.Context, q link, n sqltext.Name, s *shape) error {
 	return s.askRows(ctx, q, a.quoted(n))
 }
 

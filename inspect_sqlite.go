@@ -6,6 +6,8 @@ import (
 	"errors"
 	"slices"
 	"strings"
+
+	"github.com/nebis-dev/nebis/internal/sqltext"
 )
 
 // What SQLite tells about a table. It checks few types, so the question is what
@@ -23,17 +25,17 @@ WHERE m.type = 'table' AND lower(f."table") = lower(?) AND lower(m.name) <> lowe
 
 type sqliteAdopter struct{}
 
-func (sqliteAdopter) quoted(n name) string { return n.quoted(`"`) }
-func (sqliteAdopter) latest() string       { return `MAX(expires_at)` }
+func (sqliteAdopter) quoted(n sqltext.Name) string { return n.Quoted(`"`) }
+func (sqliteAdopter) latest() string               { return `MAX(expires_at)` }
 
-func (a sqliteAdopter) look(ctx context.Context, q link, n name) (*shape, error) {
-	s := &shape{schema: n.schema, numbered: true}
+func (a sqliteAdopter) look(ctx context.Context, q link, n sqltext.Name) (*shape, error) {
+	s := &shape{schema: n.Schema, numbered: true}
 	if s.schema == "" {
 		s.schema = "main"
 	}
 	master := quote(s.schema) + `.sqlite_master`
 	var typ string
-	err := q.QueryRowContext(ctx, `SELECT type, sql FROM `+master+` WHERE type IN ('table', 'view') AND lower(name) = lower(?)`, n.table).Scan(&typ, &s.definition)
+	err := q.QueryRowContext(ctx, `SELECT type, sql FROM `+master+` WHERE type IN ('table', 'view') AND lower(name) = lower(?)`, n.Table).Scan(&typ, &s.definition)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return nil, err
 	}
@@ -59,8 +61,8 @@ func (a sqliteAdopter) look(ctx context.Context, q link, n name) (*shape, error)
 	})
 }
 
-func (s *shape) lookSQLite(ctx context.Context, q link, n name, d definition) error {
-	err := each(ctx, q, sqliteColumns, []any{n.table, s.schema}, func(scan scanner) error {
+func (s *shape) lookSQLite(ctx context.Context, q link, n sqltext.Name, d definition) error {
+	err := each(ctx, q, sqliteColumns, []any{n.Table, s.schema}, func(scan scanner) error {
 		c, err := sqliteColumn(scan, d)
 		s.columns = append(s.columns, c)
 		return err
@@ -68,7 +70,7 @@ func (s *shape) lookSQLite(ctx context.Context, q link, n name, d definition) er
 	if err != nil {
 		return err
 	}
-	err = each(ctx, q, sqliteIndexes, []any{n.table, s.schema, s.schema}, func(scan scanner) error {
+	err = each(ctx, q, sqliteIndexes, []any{n.Table, s.schema, s.schema}, func(scan scanner) error {
 		var x index
 		var column, origin string
 		err := scan(&x.name, &column, &x.unique, &origin, &x.partial, &x.folds)
@@ -80,7 +82,7 @@ func (s *shape) lookSQLite(ctx context.Context, q link, n name, d definition) er
 		return err
 	}
 	err = each(ctx, q, `SELECT name, sql FROM `+quote(s.schema)+`.sqlite_master
-WHERE type IN ('index', 'trigger') AND lower(tbl_name) = lower(?) AND sql IS NOT NULL ORDER BY type, name`, []any{n.table}, func(scan scanner) error {
+WHERE type IN ('index', 'trigger') AND lower(tbl_name) = lower(?) AND sql IS NOT NULL ORDER BY type, name`, []any{n.Table}, func(scan scanner) error {
 		var x named
 		err := scan(&x.name, &x.text)
 		s.attached = append(s.attached, x)
@@ -89,7 +91,7 @@ WHERE type IN ('index', 'trigger') AND lower(tbl_name) = lower(?) AND sql IS NOT
 	if err != nil {
 		return err
 	}
-	return q.QueryRowContext(ctx, strings.Replace(sqliteReferenced, "{schema}", quote(s.schema), 1), s.schema, n.table, n.table).Scan(&s.referenced)
+	return q.QueryRowContext(ctx, strings.Replace(sqliteReferenced, "{schema}", quote(s.schema), 1), s.schema, n.Table, n.Table).Scan(&s.referenced)
 }
 
 func sqliteColumn(scan scanner, d definition) (column, error) {
@@ -128,7 +130,7 @@ func numericAffinity(typ string) bool {
 	return typ != "" && (contains("INT") || !contains("CHAR", "CLOB", "TEXT", "BLOB"))
 }
 
-func (a sqliteAdopter) rows(ctx context.Context, q link, n name, s *shape) error {
+func (a sqliteAdopter) rows(ctx context.Context, q link, n sqltext.Name, s *shape) error {
 	return s.askRows(ctx, q, a.quoted(n))
 }
 

@@ -1,9 +1,6 @@
 package nebis
 
-import (
-	"strconv"
-	"strings"
-)
+import "github.com/nebis-dev/nebis/internal/sqltext"
 
 // leaseSQL is what a lease sends outside of its claim. The databases differ only
 // in how they tell the time and take a text. All but the last find the row by its
@@ -33,15 +30,8 @@ func newLeaseSQL(table, now, later, text string) leaseSQL {
 // number names the parameters $1, $2, ….
 func (l *leaseSQL) number() {
 	for _, q := range []*string{&l.extend, &l.end, &l.adopt, &l.decide} {
-		*q = numbered(*q)
+		*q = sqltext.Numbered(*q)
 	}
-}
-
-func numbered(q string) string {
-	for n := 1; strings.Contains(q, "?"); n++ {
-		q = strings.Replace(q, "?", "$"+strconv.Itoa(n), 1)
-	}
-	return q
 }
 
 // attemptsAgain counts the runs of a key that was freed; an expired one begins anew.

@@ -6,22 +6,24 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/nebis-dev/nebis/internal/sqltext"
 )
 
 // An adopter makes or takes over the table on one kind of database.
 type adopter interface {
-	quoted(n name) string
+	quoted(n sqltext.Name) string
 
 	// look finds out what is there; rows looks into the rows as well.
-	look(ctx context.Context, q link, n name) (*shape, error)
-	rows(ctx context.Context, q link, n name, s *shape) error
+	look(ctx context.Context, q link, n sqltext.Name) (*shape, error)
+	rows(ctx context.Context, q link, n sqltext.Name, s *shape) error
 
 	// plan returns the statements that make a table of this shape the Store's.
-	plan(n name, s *shape) ([]string, error)
+	plan(n sqltext.Name, s *shape) ([]string, error)
 
 	// alone runs do while no other Migrate runs, in a transaction where the
 	// database has DDL in transactions.
-	alone(ctx context.Context, conn *sql.Conn, n name, do func(link) error) error
+	alone(ctx context.Context, conn *sql.Conn, n sqltext.Name, do func(link) error) error
 
 	// ask asks for what Check wants to know of the server and the session.
 	ask(ctx context.Context, q link) (*server, error)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/nebis-dev/nebis/internal/sqltext"
 )
 
 // MySQL and MariaDB. A row is updated by its id: InnoDB finds it by the unique
@@ -14,8 +16,8 @@ import (
 // both sides, whatever the session's zone, and answers go in hex and come
 // as bytes, whatever its charset: utf8 has no emoji, and gbk is still met.
 
-func mysqlSchema(n name) []string {
-	return []string{`CREATE TABLE IF NOT EXISTS ` + n.quoted("`") + ` (
+func mysqlSchema(n sqltext.Name) []string {
+	return []string{`CREATE TABLE IF NOT EXISTS ` + n.Quoted("`") + ` (
   id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT,
   idem_key VARCHAR(255) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
   scope VARCHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
@@ -31,15 +33,15 @@ func mysqlSchema(n name) []string {
   updated_at DATETIME(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6) ON UPDATE CURRENT_TIMESTAMP(6),
   expires_at DATETIME(6) NULL,
   PRIMARY KEY (id),
-  UNIQUE KEY ` + n.index("uk") + ` (idem_key, scope, owner),
-  KEY ` + n.index("idx_expires") + ` (expires_at)
+  UNIQUE KEY ` + n.Index("uk") + ` (idem_key, scope, owner),
+  KEY ` + n.Index("idx_expires") + ` (expires_at)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4`}
 }
 
 const mysqlFree = `(status = 'failed' OR expires_at <= UTC_TIMESTAMP(6) AND (status = 'done' OR token IS NULL))`
 
-func mysqlEngine(n name, strict bool) *engine {
-	t := n.quoted("`")
+func mysqlEngine(n sqltext.Name, strict bool) *engine {
+	t := n.Quoted("`")
 	renew := `UPDATE ` + t + ` SET owner = ?, fingerprint = ?, token = ?, response = NULL, error = NULL, lease_until = NULL,
   attempts = ` + attemptsAgain + `, status = 'processing', created_at = UTC_TIMESTAMP(6), updated_at = UTC_TIMESTAMP(6), expires_at = UTC_TIMESTAMP(6) + INTERVAL ? MICROSECOND
 WHERE id = ? AND `
@@ -102,7 +104,7 @@ func (c *cleanSQL) some(t string) {
 // one statement does not. The token that it leaves tells who won: the other
 // columns follow it. A key that is remembered for longer than its answer is not
 // free; the read that comes before a takeover knows that as well (scanRow).
-func mysqlUpsert(n name) string {
+func mysqlUpsert(n sqltext.Name) string {
 	free := mysqlFree + " AND (status <> 'done' OR COALESCE(lease_until, expires_at) <= UTC_TIMESTAMP(6))"
 	set := []string{"token = IF(" + free + ", VALUES(token), token)"}
 	for _, c := range []string{"owner", "fingerprint", "created_at", "updated_at", "status", "expires_at"} {
@@ -111,7 +113,7 @@ func mysqlUpsert(n name) string {
 	for _, c := range []string{"response", "error", "lease_until"} {
 		set = append(set, c+" = IF(token = VALUES(token), NULL, "+c+")")
 	}
-	return `INSERT INTO ` + n.quoted("`") + ` (idem_key, scope, owner, fingerprint, token, created_at, updated_at, status, expires_at)
+	return `INSERT INTO ` + n.Quoted("`") + ` (idem_key, scope, owner, fingerprint, token, created_at, updated_at, status, expires_at)
 VALUES (?, ?, ?, ?, ?, UTC_TIMESTAMP(6), UTC_TIMESTAMP(6), 'processing', UTC_TIMESTAMP(6) + INTERVAL ? MICROSECOND)
 ON DUPLICATE KEY UPDATE ` + strings.Join(set, ",\n  ")
 }
@@ -126,7 +128,7 @@ ON DUPLICATE KEY UPDATE ` + strings.Join(set, ",\n  ")
 // statement, so that the session returns to the pool as it was. A compound
 // statement does not tell the id of the row that it inserted; the session
 // remembers it.
-func mariadbEngine(n name) *engine {
+func mariadbEngine(n sqltext.Name) *engine {
 	e := mysqlEngine(n, false)
 	e.won = errorTells
 	e.lock += ` SKIP LOCKED` // MySQL proper has it from 8.0 only

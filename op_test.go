@@ -84,14 +84,3 @@ func TestDigestTellsValuesApart(t *testing.T) {
 		t.Error("the order of a map counts")
 	}
 }
-
-func TestTableNamesAreChecked(t *testing.T) {
-	for s, ok := range map[string]bool{
-		"": true, "idempotency": true, "shop.keys_2": true, "a-b": false, "a`b": false, `a"b`: false, "a.b.c": false, ".a": false,
-		"a.": false, "1a": false, strings.Repeat("t", 50): true, strings.Repeat("t", 51): false, "表": false,
-	} {
-		if _, err := parseName(s); (err == nil) != ok {
-			t.Errorf("%q: %v", s, err)
-		}
-	}
-}

@@ -10,10 +10,12 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/nebis-dev/nebis/internal/sqltext"
 )
 
 // plan returns one statement, because MySQL may copy the whole table for each.
-func (a mysqlAdopter) plan(n name, s *shape) ([]string, error) {
+func (a mysqlAdopter) plan(n sqltext.Name, s *shape) ([]string, error) {
 	if !s.exists {
 		return mysqlSchema(n), nil
 	}
@@ -28,13 +30,13 @@ func (a mysqlAdopter) plan(n name, s *shape) ([]string, error) {
 		}
 	}
 	if s.guard() == nil {
-		clauses = append(clauses, "ADD UNIQUE KEY "+s.free(n.index("uk"))+" (idem_key, scope, owner)")
+		clauses = append(clauses, "ADD UNIQUE KEY "+s.free(n.Index("uk"))+" (idem_key, scope, owner)")
 	}
 	if s.lent() {
-		clauses = append(clauses, "ADD UNIQUE KEY "+s.free(n.index("old"))+" (idem_key, scope)")
+		clauses = append(clauses, "ADD UNIQUE KEY "+s.free(n.Index("old"))+" (idem_key, scope)")
 	}
 	if !s.indexed("expires_at") {
-		clauses = append(clauses, "ADD KEY "+s.free(n.index("idx_expires"))+" (expires_at)")
+		clauses = append(clauses, "ADD KEY "+s.free(n.Index("idx_expires"))+" (expires_at)")
 	}
 	for _, x := range s.spent() {
 		clauses = append(clauses, "DROP INDEX `"+strings.ReplaceAll(x.name, "`", "``")+"`")
@@ -117,19 +119,19 @@ const mysqlSession = `SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTI
 // alone runs do while no other Migrate of this table runs. DDL ends
 // transactions, so a named lock has to do; it belongs to the session, which is
 // given up afterwards with all its settings.
-func (a mysqlAdopter) alone(ctx context.Context, conn *sql.Conn, n name, do func(link) error) error {
+func (a mysqlAdopter) alone(ctx context.Context, conn *sql.Conn, n sqltext.Name, do func(link) error) error {
 	defer func() { _ = conn.Raw(func(any) error { return driver.ErrBadConn }) }()
 	if _, err := conn.ExecContext(ctx, mysqlSession); err != nil {
 		return err
 	}
-	if n.schema == "" {
+	if n.Schema == "" {
 		var schema sql.NullString
 		if err := conn.QueryRowContext(ctx, `SELECT DATABASE()`).Scan(&schema); err != nil {
 			return err
 		}
-		n.schema = schema.String
+		n.Schema = schema.String
 	}
-	lock := fmt.Sprintf("nebis %x", sha256.Sum256([]byte(n.schema+"."+n.table)))[:40]
+	lock := fmt.Sprintf("nebis %x", sha256.Sum256([]byte(n.Schema+"."+n.Table)))[:40]
 	for {
 		var got sql.NullInt64
 		if err := conn.QueryRowContext(ctx, `SELECT GET_LOCK(?, 5)`, lock).Scan(&got); err != nil {

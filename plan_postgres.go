@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/nebis-dev/nebis/internal/sqltext"
 )
 
 // plan returns statements for one transaction.
-func (a postgresAdopter) plan(n name, s *shape) ([]string, error) {
+func (a postgresAdopter) plan(n sqltext.Name, s *shape) ([]string, error) {
 	t := a.quoted(n)
 	schema := postgresSchema(n)
 	if !s.exists {
@@ -53,19 +55,19 @@ func (a postgresAdopter) plan(n name, s *shape) ([]string, error) {
 }
 
 // indexes returns what makes the missing indexes.
-func (a postgresAdopter) indexes(n name, s *shape) []string {
+func (a postgresAdopter) indexes(n sqltext.Name, s *shape) []string {
 	var all []string
 	if s.guard() == nil {
-		all = append(all, `CREATE UNIQUE INDEX `+quote(s.free(n.index("uk")))+` ON `+a.quoted(n)+` (idem_key, scope, owner)`)
+		all = append(all, `CREATE UNIQUE INDEX `+quote(s.free(n.Index("uk")))+` ON `+a.quoted(n)+` (idem_key, scope, owner)`)
 	}
 	if s.lent() {
-		all = append(all, `CREATE UNIQUE INDEX `+quote(s.free(n.index("old")))+` ON `+a.quoted(n)+` (idem_key, scope)`)
+		all = append(all, `CREATE UNIQUE INDEX `+quote(s.free(n.Index("old")))+` ON `+a.quoted(n)+` (idem_key, scope)`)
 	}
 	if s.exists && !s.numbered {
-		all = append(all, `CREATE INDEX `+quote(s.free(n.index("id")))+` ON `+a.quoted(n)+` (id)`)
+		all = append(all, `CREATE INDEX `+quote(s.free(n.Index("id")))+` ON `+a.quoted(n)+` (id)`)
 	}
 	if !s.indexed("expires_at") {
-		all = append(all, `CREATE INDEX `+quote(s.free(n.index("idx_expires")))+` ON `+a.quoted(n)+` (expires_at)`)
+		all = append(all, `CREATE INDEX `+quote(s.free(n.Index("idx_expires")))+` ON `+a.quoted(n)+` (expires_at)`)
 	}
 	return all
 }
@@ -105,7 +107,7 @@ func quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`
 // beside: it happens as a whole or not at all. The lock goes with the
 // transaction, so a pooler that shares sessions does no harm. READ COMMITTED,
 // to see what the one before has done.
-func (postgresAdopter) alone(ctx context.Context, conn *sql.Conn, _ name, do func(link) error) error {
+func (postgresAdopter) alone(ctx context.Context, conn *sql.Conn, _ sqltext.Name, do func(link) error) error {
 	tx, err := conn.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelReadCommitted})
 	if err != nil {
 		return err

@@ -9,10 +9,12 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/nebis-dev/nebis/internal/sqltext"
 )
 
 // plan returns statements for one transaction.
-func (a sqliteAdopter) plan(n name, s *shape) ([]string, error) {
+func (a sqliteAdopter) plan(n sqltext.Name, s *shape) ([]string, error) {
 	schema := sqliteSchema(n)
 	if !s.exists {
 		return append(schema[:1:1], a.indexes(n, s)...), nil
@@ -40,11 +42,11 @@ func (a sqliteAdopter) plan(n name, s *shape) ([]string, error) {
 	return append(all, a.indexes(n, s)...), nil
 }
 
-func (a sqliteAdopter) indexes(n name, s *shape) []string {
+func (a sqliteAdopter) indexes(n sqltext.Name, s *shape) []string {
 	var all []string
 	add := func(unique, suffix, columns string) {
-		x := name{n.schema, s.free(n.index(suffix))}
-		all = append(all, `CREATE `+unique+`INDEX `+a.quoted(x)+` ON `+quote(n.table)+` (`+columns+`)`)
+		x := sqltext.Name{Schema: n.Schema, Table: s.free(n.Index(suffix))}
+		all = append(all, `CREATE `+unique+`INDEX `+a.quoted(x)+` ON `+quote(n.Table)+` (`+columns+`)`)
 	}
 	if s.guard() == nil {
 		add("UNIQUE ", "uk", "idem_key, scope, owner")
@@ -61,14 +63,14 @@ func (a sqliteAdopter) indexes(n name, s *shape) []string {
 // sqliteAdded returns the definition of a column that is added. There its
 // default has to be a constant; the Store fills the times itself.
 func sqliteAdded(w want) string {
-	def := definitions(sqliteSchema(name{table: defaultTable})[0])[w.name]
+	def := definitions(sqliteSchema(sqltext.Name{Table: defaultTable})[0])[w.name]
 	before, _, _ := strings.Cut(def, " NOT NULL DEFAULT (")
 	return before
 }
 
 // rebuild returns what copies the table away, makes it anew and copies it back.
 // (The shorter way, to rename the new table, fails where a view names the old.)
-func (a sqliteAdopter) rebuild(n name, s *shape) ([]string, error) {
+func (a sqliteAdopter) rebuild(n sqltext.Name, s *shape) ([]string, error) {
 	if s.referenced != "" {
 		return nil, fmt.Errorf("the table has to be built anew, but %s has a foreign key to it: drop that table's foreign key first", s.referenced)
 	}
@@ -83,7 +85,7 @@ func (a sqliteAdopter) rebuild(n name, s *shape) ([]string, error) {
 		}
 	}
 	list := strings.Join(columns, ", ")
-	away := name{n.schema, s.free(n.table + "_away")}.quoted(`"`)
+	away := sqltext.Name{Schema: n.Schema, Table: s.free(n.Table + "_away")}.Quoted(`"`)
 	all := []string{
 		"CREATE TABLE " + away + " AS SELECT " + list + " FROM " + a.quoted(n),
 		"DROP TABLE " + a.quoted(n),
@@ -145,7 +147,7 @@ func sqliteRedefined(c *column, unique bool) string {
 // alone runs do in a transaction that writes from its first moment on: it
 // happens as a whole or not at all. A driver without a busy time-out fails at
 // once while another writes, so it is tried for a while.
-func (sqliteAdopter) alone(ctx context.Context, conn *sql.Conn, _ name, do func(link) error) error {
+func (sqliteAdopter) alone(ctx context.Context, conn *sql.Conn, _ sqltext.Name, do func(link) error) error {
 	if err := beginImmediate(ctx, conn); err != nil {
 		return err
 	}

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+
+	"github.com/nebis-dev/nebis/internal/sqltext"
 )
 
 // A Resolution is what a person has found out about an outcome that nobody
@@ -126,7 +128,7 @@ func (g *guest) decide(ctx context.Context, d decision) (*Entry, error) {
 		keep = g.op.Keep
 	}
 	g.op.Keep = keep
-	res, err := g.tx.ExecContext(ctx, g.e.lease.decide, g.token, d.status, g.e.answer(d.response), g.e.answer(errorText(d.text)),
+	res, err := g.tx.ExecContext(ctx, g.e.lease.decide, g.token, d.status, g.e.answer(d.response), g.e.answer(sqltext.Error(d.text)),
 		g.op.seen(), keep.Microseconds(), r.id, r.token, r.status)
 	if err != nil {
 		return before, fmt.Errorf("nebis: resolve: %w", redacted{err, g.op})

@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/nebis-dev/nebis/internal/sqltext"
 )
 
-func (a mysqlAdopter) rows(ctx context.Context, q link, n name, s *shape) error {
+func (a mysqlAdopter) rows(ctx context.Context, q link, n sqltext.Name, s *shape) error {
 	if err := s.askRows(ctx, q, a.quoted(n)); err != nil || !s.rows.any {
 		return err
 	}

@@ -1,10 +1,12 @@
 package nebis
 
+import "github.com/nebis-dev/nebis/internal/sqltext"
+
 // SQLite. Times are text in UTC with milliseconds, the finest that it knows;
 // they sort and can be read.
 
-func sqliteSchema(n name) []string {
-	t := n.quoted(`"`)
+func sqliteSchema(n sqltext.Name) []string {
+	t := n.Quoted(`"`)
 	return []string{`CREATE TABLE IF NOT EXISTS ` + t + ` (
   id INTEGER PRIMARY KEY,
   idem_key TEXT NOT NULL,
@@ -22,8 +24,8 @@ func sqliteSchema(n name) []string {
   expires_at TEXT
 )`,
 		// An index is in its table's schema, and says so itself.
-		`CREATE UNIQUE INDEX IF NOT EXISTS ` + name{n.schema, n.index("uk")}.quoted(`"`) + ` ON "` + n.table + `" (idem_key, scope, owner)`,
-		`CREATE INDEX IF NOT EXISTS ` + name{n.schema, n.index("idx_expires")}.quoted(`"`) + ` ON "` + n.table + `" (expires_at)`,
+		`CREATE UNIQUE INDEX IF NOT EXISTS ` + sqltext.Name{Schema: n.Schema, Table: n.Index("uk")}.Quoted(`"`) + ` ON "` + n.Table + `" (idem_key, scope, owner)`,
+		`CREATE INDEX IF NOT EXISTS ` + sqltext.Name{Schema: n.Schema, Table: n.Index("idx_expires")}.Quoted(`"`) + ` ON "` + n.Table + `" (expires_at)`,
 	}
 }
 
@@ -34,8 +36,8 @@ const (
 	sqliteFree = `(status = 'failed' OR expires_at <= ` + sqliteNow + ` AND (status = 'done' OR token IS NULL))`
 )
 
-func sqliteEngine(n name) *engine {
-	t := n.quoted(`"`)
+func sqliteEngine(n sqltext.Name) *engine {
+	t := n.Quoted(`"`)
 	renew := `UPDATE ` + t + ` SET owner = ?, fingerprint = ?, token = ?, response = NULL, error = NULL, lease_until = NULL,
   attempts = ` + attemptsAgain + `, status = 'processing', created_at = ` + sqliteNow + `, updated_at = ` + sqliteNow + `, expires_at = ` + sqliteKeep + `
 WHERE id = ? AND `

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"sync/atomic"
 	"time"
+
+	"github.com/nebis-dev/nebis/internal/sqltext"
 )
 
 // Options are what a Store does differently from its defaults. The zero value
@@ -88,7 +90,7 @@ const (
 type Store struct {
 	db   *sql.DB
 	d    Dialect
-	n    name
+	n    sqltext.Name
 	o    Options
 	eng  atomic.Pointer[engine] // known from the first call on: servers differ
 	pre  atomic.Pointer[prepared]
@@ -103,10 +105,10 @@ func (s *Store) Dialect() Dialect { return s.d }
 
 // Table is the name of the store's table, with its schema if one was given.
 func (s *Store) Table() string {
-	if s.n.schema == "" {
-		return s.n.table
+	if s.n.Schema == "" {
+		return s.n.Table
 	}
-	return s.n.schema + "." + s.n.table
+	return s.n.Schema + "." + s.n.Table
 }
 
 // New returns a Store. It sends nothing to the database; Migrate makes the

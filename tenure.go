@@ -5,9 +5,9 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
-	"unicode"
+
+	"github.com/nebis-dev/nebis/internal/sqltext"
 )
 
 // A tenure is the time during which a call holds a lease. Its context ends with
@@ -93,7 +93,7 @@ func (t *tenure) end(status string, raw []byte, text string) (*row, error) {
 		until = c.op.seen()
 	}
 	ctx := context.WithoutCancel(t.ctx)
-	n, err := c.update(ctx, e.lease.end, until, status, e.answer(r.response), e.answer(errorText(text)), c.op.Key, c.op.Scope, c.op.Owner, c.token)
+	n, err := c.update(ctx, e.lease.end, until, status, e.answer(r.response), e.answer(sqltext.Error(text)), c.op.Key, c.op.Scope, c.op.Owner, c.token)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnknown, err)
 	}
@@ -120,23 +120,4 @@ func (t *tenure) unknown(cause error) error {
 		return fmt.Errorf("%w: %w", err, cause)
 	}
 	return fmt.Errorf("%w: %w", ErrUnknown, cause)
-}
-
-const maxErrorText = 500
-
-// errorText is a text for the column error: short, and of characters that every
-// table takes.
-func errorText(s string) sql.NullString {
-	n := 0
-	s = strings.Map(func(r rune) rune {
-		n++
-		switch {
-		case n > maxErrorText:
-			return -1
-		case r > 0xFFFF || unicode.IsControl(r):
-			return ' '
-		}
-		return r
-	}, strings.ToValidUTF8(s, "?"))
-	return sql.NullString{String: s, Valid: s != ""}
 }

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/nebis-dev/nebis"
+	"github.com/nebis-dev/nebis/internal/sqltext"
 )
 
 // A Failure is a delivery whose function has failed at least once.
@@ -51,14 +52,7 @@ func (f failures) bind(query string) string {
 	if f.d != nebis.Postgres {
 		return query
 	}
-	var b strings.Builder
-	for i, part := range strings.Split(query, "?") {
-		if i > 0 {
-			fmt.Fprintf(&b, "$%d", i)
-		}
-		b.WriteString(part)
-	}
-	return b.String()
+	return sqltext.Numbered(query)
 }
 
 // again is what a second failure of a delivery changes.

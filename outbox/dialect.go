@@ -1,14 +1,14 @@
 package outbox
 
 import (
+	"cmp"
 	"database/sql"
 	"encoding/hex"
 	"fmt"
-	"regexp"
-	"strconv"
 	"strings"
 
 	"github.com/nebis-dev/nebis"
+	"github.com/nebis-dev/nebis/internal/sqltext"
 )
 
 // A dialect is how one kind of database says what all of them are asked. %s
@@ -21,7 +21,7 @@ type dialect struct {
 	read   string // a column of text, whatever the charset of the session
 	micros string // a column of time, in microseconds since 1970
 
-	schema func(n name) []string
+	schema func(n sqltext.Name) []string
 	purge  string // with a %s for the table and %s for which rows
 
 	// One statement that claims and returns what it claimed; with %s for the
@@ -75,44 +75,14 @@ func (d *dialect) final(q string) string {
 	if !d.numbered {
 		return q
 	}
-	var b strings.Builder
-	for n := 1; ; n++ {
-		before, after, found := strings.Cut(q, "?")
-		b.WriteString(before)
-		if !found {
-			return b.String()
-		}
-		b.WriteString("$" + strconv.Itoa(n))
-		q = after
-	}
+	return sqltext.Numbered(q)
 }
 
-// A name is a table name, checked, with an optional schema before it.
-type name struct{ schema, table string }
-
-var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,49}$`)
-
-func parseName(s string) (name, error) {
-	if s == "" {
-		s = "outbox"
+// parseName checks a table's name. An empty one is the default.
+func parseName(table string) (sqltext.Name, error) {
+	n, err := sqltext.ParseName(cmp.Or(table, "outbox"))
+	if err != nil {
+		return n, fmt.Errorf("outbox: %w", err)
 	}
-	schema, table, ok := strings.Cut(s, ".")
-	if !ok {
-		schema, table = "", s
-	}
-	if !identifier.MatchString(table) || ok && !identifier.MatchString(schema) {
-		return name{}, fmt.Errorf("outbox: table name %q: want letters, digits and _, at most 50, optionally with a schema before a dot", s)
-	}
-	return name{schema, table}, nil
+	return n, nil
 }
-
-// quoted returns the name in the given quotation marks.
-func (n name) quoted(q string) string {
-	if n.schema == "" {
-		return q + n.table + q
-	}
-	return q + n.schema + q + "." + q + n.table + q
-}
-
-// index returns the name of one of the table's indexes.
-func (n name) index(suffix string) string { return n.table + "_" + suffix }

@@ -4,9 +4,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
-	"strings"
 	"time"
-	"unicode"
 )
 
 // State says how far a call is.
@@ -130,23 +128,4 @@ func moment(micros sql.NullInt64) time.Time {
 		return time.Time{}
 	}
 	return time.UnixMicro(micros.Int64).UTC()
-}
-
-const maxErrorText = 500
-
-// errorText is a text for the column error: short, and of characters that every
-// table takes.
-func errorText(s string) sql.NullString {
-	n := 0
-	s = strings.Map(func(r rune) rune {
-		n++
-		switch {
-		case n > maxErrorText:
-			return -1
-		case r > 0xFFFF || unicode.IsControl(r):
-			return ' '
-		}
-		return r
-	}, strings.ToValidUTF8(s, "?"))
-	return sql.NullString{String: s, Valid: s != ""}
 }

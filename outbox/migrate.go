@@ -19,7 +19,7 @@ func (o *Outbox) Migrate(ctx context.Context) error {
 		return fmt.Errorf("outbox: migrate: %w", err)
 	}
 	if err := o.probe(ctx, o.db); err != nil {
-		return fmt.Errorf("outbox: migrate: the table %s cannot be read; if it belongs to something else, Options.Table names another: %w", o.n.quoted(""), err)
+		return fmt.Errorf("outbox: migrate: the table %s cannot be read; if it belongs to something else, Options.Table names another: %w", o.n.Quoted(""), err)
 	}
 	return nil
 }

@@ -1,10 +1,12 @@
 package outbox
 
+import "github.com/nebis-dev/nebis/internal/sqltext"
+
 // MySQL and MariaDB. Times are UTC_TIMESTAMP on both sides, whatever the
 // session's zone, and texts go in hex and come as bytes, whatever its charset.
 
-func mysqlSchema(n name) []string {
-	return []string{`CREATE TABLE IF NOT EXISTS ` + n.quoted("`") + ` (
+func mysqlSchema(n sqltext.Name) []string {
+	return []string{`CREATE TABLE IF NOT EXISTS ` + n.Quoted("`") + ` (
   id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT,
   name VARCHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
   call_key VARCHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
@@ -19,8 +21,8 @@ func mysqlSchema(n name) []string {
   created_at DATETIME(6) NOT NULL,
   updated_at DATETIME(6) NOT NULL,
   PRIMARY KEY (id),
-  KEY ` + n.index("idx_due") + ` (due_at, name),
-  KEY ` + n.index("idx_state") + ` (state, updated_at)
+  KEY ` + n.Index("idx_due") + ` (due_at, name),
+  KEY ` + n.Index("idx_state") + ` (state, updated_at)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4`}
 }
 

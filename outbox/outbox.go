@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/nebis-dev/nebis"
+	"github.com/nebis-dev/nebis/internal/sqltext"
 )
 
 // Options are what an Outbox does differently from its defaults. The zero value
@@ -61,7 +62,7 @@ type Event struct {
 type Outbox struct {
 	db    *sql.DB
 	d     nebis.Dialect
-	n     name
+	n     sqltext.Name
 	o     Options
 	sql   *dialect
 	q     *statements

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/nebis-dev/nebis"
+	"github.com/nebis-dev/nebis/internal/sqltext"
 )
 
 // A Filter says which calls List returns. Its zero value is all of them.
@@ -120,7 +121,7 @@ func (o *Outbox) decide(ctx context.Context, tx *sql.Tx, query string, id int64,
 	case !slices.Contains(from, before.State):
 		return before, fmt.Errorf("%w: call %d is %s", nebis.ErrState, id, before.State)
 	}
-	text := o.sql.argument(errorText("by hand, " + action + ": " + reason))
+	text := o.sql.argument(sqltext.Error("by hand, " + action + ": " + reason))
 	done, err := o.changed(ctx, tx, query, text, id, before.State, before.Attempts, before.Compensations)
 	switch {
 	case err != nil:

@@ -1,10 +1,12 @@
 package outbox
 
+import "github.com/nebis-dev/nebis/internal/sqltext"
+
 // SQLite. Times are text in UTC with milliseconds, the finest that it knows;
 // they sort and can be read.
 
-func sqliteSchema(n name) []string {
-	return []string{`CREATE TABLE IF NOT EXISTS ` + n.quoted(`"`) + ` (
+func sqliteSchema(n sqltext.Name) []string {
+	return []string{`CREATE TABLE IF NOT EXISTS ` + n.Quoted(`"`) + ` (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   name TEXT NOT NULL,
   call_key TEXT NOT NULL,
@@ -21,8 +23,8 @@ func sqliteSchema(n name) []string {
   updated_at TEXT NOT NULL
 )`,
 		// An index is in its table's schema, and says so itself.
-		`CREATE INDEX IF NOT EXISTS ` + name{n.schema, n.index("idx_due")}.quoted(`"`) + ` ON "` + n.table + `" (due_at, name) WHERE due_at IS NOT NULL`,
-		`CREATE INDEX IF NOT EXISTS ` + name{n.schema, n.index("idx_state")}.quoted(`"`) + ` ON "` + n.table + `" (state, updated_at)`,
+		`CREATE INDEX IF NOT EXISTS ` + sqltext.Name{Schema: n.Schema, Table: n.Index("idx_due")}.Quoted(`"`) + ` ON "` + n.Table + `" (due_at, name) WHERE due_at IS NOT NULL`,
+		`CREATE INDEX IF NOT EXISTS ` + sqltext.Name{Schema: n.Schema, Table: n.Index("idx_state")}.Quoted(`"`) + ` ON "` + n.Table + `" (state, updated_at)`,
 	}
 }
 

@@ -3,6 +3,8 @@ package outbox
 import (
 	"fmt"
 	"strings"
+
+	"github.com/nebis-dev/nebis/internal/sqltext"
 )
 
 // statements are the SQL of one table. The databases differ only in what a
@@ -40,8 +42,8 @@ const held = ` WHERE id = ? AND token = ? AND state IN ('running', 'compensating
 // is in.
 const unchanged = ` WHERE id = ? AND state = ? AND attempts = ? AND compensations = ?`
 
-func newStatements(d *dialect, n name) *statements {
-	t := n.quoted(d.quote)
+func newStatements(d *dialect, n sqltext.Name) *statements {
+	t := n.Quoted(d.quote)
 	set := `UPDATE ` + t + ` SET updated_at = ` + d.now + `, `
 	due := `due_at <= ` + d.now
 	decided := `token = NULL, error = ` + d.text + unchanged + ` AND (token IS NULL OR ` + due + `)`

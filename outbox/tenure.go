@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/nebis-dev/nebis"
+	"github.com/nebis-dev/nebis/internal/sqltext"
 )
 
 // A tenure is the time during which a worker holds a call. Its context ends with
@@ -189,5 +190,5 @@ func (t *tenure) saveOnce(ctx context.Context, e end) (State, error) {
 }
 
 func (t *tenure) saving(e end) []any {
-	return []any{string(e.state), e.delay, t.o.sql.argument(errorText(e.text)), t.o.sql.argument(e.result), t.j.ID, t.token}
+	return []any{string(e.state), e.delay, t.o.sql.argument(sqltext.Error(e.text)), t.o.sql.argument(e.result), t.j.ID, t.token}
 }

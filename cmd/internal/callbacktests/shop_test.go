@@ -18,6 +18,7 @@ import (
 	"github.com/nebis-dev/nebis/callback"
 	"github.com/nebis-dev/nebis/callback/callbacktest"
 	"github.com/nebis-dev/nebis/cmd/internal/dbtest"
+	"github.com/nebis-dev/nebis/internal/sqltext"
 )
 
 // shop takes the callbacks of one provider.
@@ -130,10 +131,7 @@ func (s *shop) sql(query string) string {
 	if s.c.Kind != dbtest.Postgres {
 		return query
 	}
-	for n := 1; strings.Contains(query, "?"); n++ {
-		query = strings.Replace(query, "?", fmt.Sprintf("$%d", n), 1)
-	}
-	return query
+	return sqltext.Numbered(query)
 }
 
 // handle is the shop's own code, with all three layers.

@@ -2,11 +2,10 @@ package keytable
 
 import (
 	"fmt"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/nebis-dev/nebis"
+	"github.com/nebis-dev/nebis/internal/sqltext"
 )
 
 // Now is the database's clock. On PostgreSQL it stands still during a statement: an
@@ -115,14 +114,7 @@ func (t *Table) bind(query string) string {
 	if t.d != nebis.Postgres {
 		return query
 	}
-	var b strings.Builder
-	for i, part := range strings.Split(query, "?") {
-		if i > 0 {
-			b.WriteString("$" + strconv.Itoa(i))
-		}
-		b.WriteString(part)
-	}
-	return b.String()
+	return sqltext.Numbered(query)
 }
 
 func (t *Table) quoted() string { return Quoted(t.d, t.name) }
