@@ -40,8 +40,8 @@ func remembering() []fault {
 		},
 		{
 			name:    "a lease does not say that its key is remembered",
-			edits:   []edit{{"tenure.go", "until = c.op.seen()", "until = sql.NullInt64{}"}},
-			foundBy: []probe{suite("postgres-pgx", "KeepSeen/a Lease and a DoTx are remembered as well")},
+			edits:   []edit{{"tenure.go", "until = c.op.seen()", "_ = c.op.seen()"}},
+			foundBy: []probe{suite("postgres-pgx", "KeepSeen/a Lease and a DoTx are remembered as well"), test("suite", began+"mariadb/a lease ends")},
 		},
 		{
 			name: "a replay that is made durable takes the mark away",
