@@ -58,7 +58,7 @@ func (s *Store) detectSQLite(ctx context.Context, q querier) (*engine, error) {
 
 // prepared are the statements that every first run or replay sends, prepared
 // once per connection. A nil one is sent as text.
-type prepared struct{ insert, after, before, save, own *sql.Stmt }
+type prepared struct{ insert, after, before, save, seen, own *sql.Stmt }
 
 // ready makes sure, before a connection is taken, that the engine is known and
 // its statements are prepared.
@@ -89,6 +89,9 @@ func (s *Store) prepare(ctx context.Context, e *engine) (*prepared, error) {
 	if s.d == SQLite { // MySQL cannot prepare savepoints
 		want[&p.after], want[&p.before] = e.after, e.before
 	}
+	if s.o.KeepSeen > 0 {
+		want[&p.seen] = e.remembering(e.save)
+	}
 	for stmt, text := range want {
 		var err error
 		if *stmt, err = s.db.PrepareContext(ctx, text); err != nil {
@@ -100,7 +103,7 @@ func (s *Store) prepare(ctx context.Context, e *engine) (*prepared, error) {
 }
 
 func (p *prepared) close() {
-	for _, stmt := range []*sql.Stmt{p.insert, p.after, p.before, p.save, p.own} {
+	for _, stmt := range []*sql.Stmt{p.insert, p.after, p.before, p.save, p.seen, p.own} {
 		if stmt != nil {
 			stmt.Close()
 		}

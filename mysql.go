@@ -57,9 +57,9 @@ VALUES (?, ?, ?, ?, ?, 'processing', UTC_TIMESTAMP(6), UTC_TIMESTAMP(6), UTC_TIM
   COALESCE(` + mysqlFree + `, 0), CASE WHEN lease_until IS NULL THEN 0 WHEN lease_until > UTC_TIMESTAMP(6) THEN 1 ELSE 2 END,
   CASE WHEN status = 'done' AND token IS NOT NULL AND updated_at > UTC_TIMESTAMP(6) - INTERVAL 10 SECOND THEN 1 ELSE 0 END
 FROM ` + t + ` WHERE idem_key = ? AND scope = ? AND (owner = ? OR token IS NULL) ORDER BY token IS NULL LIMIT 1`,
-		// Only what changes is written: a time that means nothing on a row that is done, as
-		// it is before the expiry, or from which on the key is no longer remembered.
-		harden: `UPDATE ` + t + ` SET lease_until = COALESCE(lease_until, created_at) + INTERVAL 1 MICROSECOND, updated_at = updated_at WHERE id = ? AND token = ? AND status = 'done'`,
+		// Only what changes is written: a time that means nothing on a row that is done, since
+		// it is long past, or for how long the key is remembered.
+		harden: `UPDATE ` + t + ` SET lease_until = COALESCE(lease_until, TIMESTAMP'2001-01-01 00:00:00') + INTERVAL 1 MICROSECOND, updated_at = updated_at WHERE id = ? AND token = ? AND status = 'done'`,
 		save:   save,
 		saveTx: save,
 		grant:  `UPDATE ` + t + ` SET lease_until = ` + later + mine,

@@ -155,7 +155,7 @@ var errNoRow = errors.New("the claimed row is not there or not this transaction'
 // save stores the answer. On engines that say so it also commits.
 func (x *session) save(ctx context.Context, response sql.NullString, op Op, token string) error {
 	if op.seen().Valid {
-		return x.last(ctx, nil, x.e.remembering(x.e.save), op, token, x.e.answer(response), op.seen())
+		return x.last(ctx, x.pre.seen, x.e.remembering(x.e.save), op, token, x.e.answer(response), op.seen())
 	}
 	return x.last(ctx, x.pre.save, x.e.save, op, token, x.e.answer(response))
 }

@@ -15,6 +15,7 @@ import (
 var _ = register(
 	testCase{"Lease/runs once and replays", 0, testLeaseOnce},
 	testCase{"Lease/many at once, one execution", 0, testLeaseMany},
+	testCase{"Lease/an expired key is a new operation, exactly one of 20 senders", 0, testLeaseExpired},
 	testCase{"Lease/NotDone frees the key and counts the attempts", 0, testLeaseNotDone},
 	testCase{"Lease/an error, a panic and Goexit are unknown for good", 0, testLeaseUnknown},
 	testCase{"Lease/the key of a silent holder is unknown, and verified once", 0, testLeaseVerify},
@@ -98,6 +99,20 @@ func testLeaseMany(w *world) {
 	if firsts.Load() != 1 {
 		w.Errorf("%d first answers", firsts.Load())
 	}
+}
+
+func testLeaseExpired(w *world) {
+	o := &outside{world: w}
+	_, _, err := o.lease(0, w.op("k"), nil, o.buy)
+	w.must(err)
+	w.expire()
+	w.together(20, func(_, store int) {
+		got, _, err := insist(func() (Order, bool, error) { return o.lease(store, w.op("k"), nil, o.buy) })
+		if err != nil || got.ID != 2 {
+			w.Errorf("got %v, error %v", got, err)
+		}
+	})
+	o.wantBought(2)
 }
 
 func testLeaseNotDone(w *world) {

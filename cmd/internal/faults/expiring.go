@@ -9,7 +9,8 @@ func expiring() []fault {
 			edits: []edit{{"postgres.go",
 				"takeover: renew + `idem_key = $6 AND scope = $7 AND COALESCE(token, '') = $8 AND ` + postgresFree",
 				"takeover: renew + `$6::text || $7::text || $8::text <> '-'`"}},
-			foundBy: []probe{suite("postgres-pgx", "Do/an expired key is a new operation, exactly one of 50 senders"), worlds("postgres", 120)},
+			foundBy: []probe{suite("postgres-pgx", "Do/an expired key is a new operation, exactly one of 50 senders"),
+				suite("postgres-pgx", "Lease/an expired key is a new operation, exactly one of 20 senders"), worlds("postgres", 120)},
 		},
 		{
 			name: "takeover of whatever row has the id now (SQLite gives ids again)",

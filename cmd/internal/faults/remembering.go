@@ -40,12 +40,12 @@ func remembering() []fault {
 		},
 		{
 			name:    "a lease does not say that its key is remembered",
-			edits:   []edit{{"tenure.go", "until = c.op.seen()", "until = sql.NullInt64{}"}},
-			foundBy: []probe{suite("postgres-pgx", "KeepSeen/a Lease and a DoTx are remembered as well")},
+			edits:   []edit{{"tenure.go", "until = c.op.seen()", "_ = c.op.seen()"}},
+			foundBy: []probe{suite("postgres-pgx", "KeepSeen/a Lease and a DoTx are remembered as well"), test("suite", began+"mariadb/a lease ends")},
 		},
 		{
 			name: "a replay that is made durable takes the mark away",
-			edits: []edit{{"mysql.go", "COALESCE(lease_until, created_at) + INTERVAL 1 MICROSECOND",
+			edits: []edit{{"mysql.go", "COALESCE(lease_until, TIMESTAMP'2001-01-01 00:00:00') + INTERVAL 1 MICROSECOND",
 				"IF(lease_until IS NULL, UTC_TIMESTAMP(6), NULL)"}},
 			foundBy: []probe{suite("mariadb", late), suite("mysql56", late), test("suite", began+"mariadb/a replay makes it durable")},
 		},
