@@ -152,6 +152,9 @@ func testSeenShort(w *world) {
 	if done := w.sweep(0, nil); done != (nebis.Swept{Rows: 1, Batches: 1}) {
 		w.Errorf("done %+v", done)
 	}
+	if _, err := nebis.New(w.dbs[0], w.d, &nebis.Options{KeepSeen: -1}); err == nil {
+		w.Error("a negative KeepSeen in Options is no error")
+	}
 	op.KeepSeen = -1
 	if _, _, err := w.do(0, op); !errors.Is(err, nebis.ErrKey) {
 		w.Errorf("error %v", err)
