@@ -38,19 +38,30 @@ func TestTheUnits(t *testing.T) {
 	}
 }
 
-// What one unit is forbidden, the others are as well.
+// What one unit is forbidden, the others are as well: who it is, what it reaches,
+// what it may ask of the system.
 func TestTheUnitsAreHardenedAlike(t *testing.T) {
 	t.Parallel()
 	g := &ground{t, ""}
-	hardening := func(name string) []string {
-		_, rest, found := strings.Cut(g.recipe("systemd/"+name), "CapabilityBoundingSet=\n")
+	hardening := func(name string) (all []string) {
+		_, rest, found := strings.Cut(g.recipe("systemd/"+name), "# A user of its own")
 		if !found {
-			t.Fatalf("%s drops no capability", name)
+			t.Fatalf("%s has no user of its own", name)
 		}
 		rest, _, _ = strings.Cut(rest, "[Install]")
-		return strings.Fields(rest)
+		for line := range strings.Lines(rest) {
+			if strings.Contains(line, "=") && !strings.HasPrefix(line, "#") && !strings.HasPrefix(line, "StateDirectory") { // which only the gateway has
+				all = append(all, strings.TrimSpace(line))
+			}
+		}
+		return all
 	}
 	want := hardening("nebis-gateway.service")
+	for _, line := range []string{"DynamicUser=yes", "UMask=0077", "IPAddressDeny=any", "IPAddressAllow=localhost", "CapabilityBoundingSet=", "NoNewPrivileges=yes", "ProtectSystem=strict"} {
+		if !slices.Contains(want, line) {
+			t.Errorf("the gateway's has no %s: %v", line, want)
+		}
+	}
 	for _, name := range []string{"nebis-clean.service", "nebis-check.service"} {
 		if got := hardening(name); !slices.Equal(got, want) {
 			t.Errorf("%s: %v\nthe gateway's: %v", name, got, want)

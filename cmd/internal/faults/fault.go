@@ -27,7 +27,7 @@ func (e edit) apply(text string) (string, error) {
 
 func faults() []fault {
 	var all []fault
-	for _, group := range [][]fault{claiming(), committing(), expiring(), cleaning(), clocks(), remembering(), losing(), waiting(), naming(), calling(), minding(), ending(), saving(), compensating(), verifying(), reading(), meaning(), acknowledging(), rerunning(), telling()} {
+	for _, group := range [][]fault{claiming(), committing(), expiring(), cleaning(), clocks(), remembering(), losing(), waiting(), naming(), calling(), minding(), ending(), saving(), compensating(), verifying(), reading(), meaning(), acknowledging(), rerunning(), telling(), measuring(), watching(), confining()} {
 		all = append(all, group...)
 	}
 	return all
