@@ -17,9 +17,13 @@ import (
 	"github.com/alexedwards/scs/v2"
 
 	"github.com/nebis-dev/nebis"
+	"github.com/nebis-dev/nebis/callback"
+	"github.com/nebis-dev/nebis/callback/callbacktest"
+	"github.com/nebis-dev/nebis/cmd/internal/callbacks"
 	"github.com/nebis-dev/nebis/hourly"
 	"github.com/nebis-dev/nebis/nebishttp"
 	"github.com/nebis-dev/nebis/nebisjs"
+	"github.com/nebis-dev/nebis/outbox"
 )
 
 // keyTable is Nebis's table. All tables of the demo begin with nebis_demo_, so
@@ -40,6 +44,11 @@ type Shop struct {
 	sessions     *scs.SessionManager
 	likes, views *once
 	lost         *once // answers, by key
+
+	calls            *outbox.Outbox
+	provider, forger *callbacktest.Sender // the simulated payment provider, and who is not
+	cuts             cuts
+	outside          string // where the simulated services are
 }
 
 // New makes the shop. It does not touch the database: Migrate does.
@@ -63,13 +72,33 @@ func New(db *sql.DB, d nebis.Dialect, log *slog.Logger) (*Shop, error) {
 	s := &Shop{db: db, sql: own, store: store, counts: counts, pages: pages, log: log,
 		sessions: newSessions(), likes: newOnce(24 * time.Hour), views: newOnce(30 * time.Minute), lost: newOnce(time.Hour)}
 	s.guard = nebishttp.New(store, ownerOf, &nebishttp.Options{Error: s.failed, Problem: s.answer, Logger: log})
-	return s, nil
+	return s, s.deal(d)
+}
+
+// deal makes what the shop needs to deal with others: its calls, and the keys of the
+// simulated provider, which are new at each start.
+func (s *Shop) deal(d nebis.Dialect) (err error) {
+	if s.calls, err = outbox.New(s.db, d, &outbox.Options{Table: callTable, Lease: callLease, Poll: callPoll}); err != nil {
+		return err
+	}
+	s.handleCalls()
+	if s.provider, err = callbacktest.Epay(callbacktest.Keys{}); err != nil {
+		return err
+	}
+	s.forger, err = callbacks.Forged("epay", s.provider)
+	return err
 }
 
 // Migrate makes the tables that are missing and puts the goods on the shelf.
 // Several processes may do so at once.
 func (s *Shop) Migrate(ctx context.Context) error {
 	if _, err := s.store.Migrate(ctx, false); err != nil {
+		return err
+	}
+	if err := callback.Migrate(ctx, s.db, s.store); err != nil {
+		return err
+	}
+	if err := s.calls.Migrate(ctx); err != nil {
 		return err
 	}
 	for _, ddl := range s.sql.tables {
@@ -93,11 +122,11 @@ func (s *Shop) Handler() http.Handler {
 	mux := http.NewServeMux()
 
 	// What Nebis protects: the same two handlers as below, in its transaction.
-	mux.Handle("POST /orders", s.counted(true, s.guard.Tx("order", s.placeForm, nil)))
-	mux.Handle("POST /api/orders", s.counted(true, s.guard.Tx("order", s.placeAPI, &nebishttp.Route{Required: true})))
+	mux.Handle("POST /orders", s.counted(true, s.guard.Tx("order", s.attempt(s.placeForm), nil)))
+	mux.Handle("POST /api/orders", s.counted(true, s.guard.Tx("order", s.attempt(s.placeAPI), &nebishttp.Route{Required: true})))
 
 	// The same as the API, with the troubles of the page /client.
-	troubled := s.counted(true, s.guard.Tx("order", s.placeAPI, &nebishttp.Route{Required: true, Wait: -1}))
+	troubled := s.counted(true, s.guard.Tx("order", s.attempt(s.placeAPI), &nebishttp.Route{Required: true, Wait: -1}))
 	mux.Handle("POST /api/orders/at-once", troubled)
 	mux.Handle("POST /api/orders/lost", s.losing(troubled))
 
@@ -105,6 +134,11 @@ func (s *Shop) Handler() http.Handler {
 	mux.Handle("POST /basket/order", s.counted(true, s.guard.Tx("basket-order", s.placeBasket, nil)))
 
 	mux.Handle("POST /batch", s.recovered(http.HandlerFunc(s.placeBatch)))
+
+	// What others have a part in.
+	mux.Handle("GET /callbacks/epay", s.hearing(callback.Handler(s.store, s.provider.Provider, s.paid, &callback.Options{Log: s.log})))
+	mux.Handle("POST /orders/{id}/cancel", s.recovered(s.guard.Tx("cancel", s.cancel, &nebishttp.Route{Ignore: []string{refundService}})))
+	mux.HandleFunc("POST /provider/{id}", s.firePage)
 
 	// The same without protection.
 	mux.Handle("POST /naive/orders", s.counted(false, http.HandlerFunc(s.placeNaive)))
@@ -122,6 +156,8 @@ func (s *Shop) Handler() http.Handler {
 	mux.HandleFunc("GET /goods/{code}", s.page(s.orderPage))
 	mux.HandleFunc("GET /orders", s.page(s.listPage))
 	mux.HandleFunc("GET /orders/{id}", s.page(s.placedPage))
+	mux.HandleFunc("GET /orders/{id}/life", s.page(s.lifePage))
+	mux.HandleFunc("GET /provider/{id}", s.page(s.providerPage))
 	mux.HandleFunc("GET /basket", s.page(s.basketPage))
 	mux.HandleFunc("GET /batch", s.page(s.batchPage))
 	mux.HandleFunc("GET /client", s.page(s.clientPage))
