@@ -80,7 +80,7 @@ type engine struct {
 	grant                     string // of a lease
 	lease                     leaseSQL
 	look, lookTx, lock        string // the row with all that is told of it; lookTx: inside the caller's transaction
-	purge, stamp              string
+	clean                     cleanSQL
 
 	// Waits for who holds the key, with read's arguments, where a waiting insert
 	// would keep other keys waiting, too. Empty: the insert waits.

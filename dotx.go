@@ -15,8 +15,10 @@ import (
 // When fn fails, what it wrote and the claim are undone, its error comes back as
 // it is, and the caller's transaction goes on. A duplicate leaves the
 // transaction usable, too. ErrTxGone without ErrUnknown: the database has taken
-// the transaction away (a deadlock, a serialization failure) or fn has ended it;
-// roll back and begin anew. A DoTx waits in the database, holding the caller's connection.
+// the transaction away (a deadlock, a serialization failure), fn has ended it, or
+// its snapshot is too old to see the key's row, so that nothing can be done in
+// it; roll back and begin anew. A DoTx waits in the database, holding the
+// caller's connection.
 func DoTx[T any](ctx context.Context, s *Store, tx *sql.Tx, op Op, fn func(ctx context.Context) (T, error)) (result T, replayed bool, err error) {
 	var first T
 	raw, replayed, err := s.doTx(ctx, tx, op, func(ctx context.Context) ([]byte, error) {
@@ -104,6 +106,10 @@ func (g *guest) acquire(ctx context.Context) (*row, error) {
 			return nil, context.Cause(ctx)
 		case errors.Is(err, ErrTxGone):
 			return nil, err
+		case deadlocked(err):
+			// The transaction holds what the other one waits for, and would go on to: they
+			// would meet again until the wait is used up.
+			return nil, fmt.Errorf("%w: the key's row cannot be had: %w", ErrTxGone, err)
 		case r != nil && !r.free:
 			return r, nil
 		}
@@ -111,6 +117,13 @@ func (g *guest) acquire(ctx context.Context) (*row, error) {
 	}
 	// The row is there, but this transaction's snapshot is older.
 	return nil, fmt.Errorf("%w: the key's row cannot be seen: %w", ErrTxGone, orBusy(last))
+}
+
+// deadlocked reports whether PostgreSQL ended a statement to break a deadlock. Other
+// databases end the transaction with it.
+func deadlocked(err error) bool {
+	var state interface{ SQLState() string }
+	return errors.As(err, &state) && state.SQLState() == "40P01"
 }
 
 // claim sends one claim below a savepoint. When it does not get the row, all is

@@ -39,6 +39,9 @@ func (s *Store) detect(ctx context.Context, q querier) (*engine, error) {
 		return mariadbEngine(s.n), nil
 	}
 	e := mysqlEngine(s.n, s.o.Strict)
+	if !older(version, "8.0.1") && !strings.Contains(version, "TiDB") {
+		e.clean.lock += ` SKIP LOCKED`
+	}
 	e.sessionWait = wait
 	return e, nil
 }

@@ -46,6 +46,9 @@ var (
 	// ran.
 	ErrTooManyRows = errors.New("nebis: batch has too many rows")
 
+	// ErrSweeping: another process, or another goroutine, sweeps the table.
+	ErrSweeping = errors.New("nebis: another sweep of the table is running")
+
 	// ErrNotKept: done before, but the answer is no longer there (or was too
 	// large to keep). It is not run again.
 	ErrNotKept = errors.New("nebis: done, answer not kept")

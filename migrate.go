@@ -156,9 +156,9 @@ const stampBatch = 1000
 // as it can be run by hand.
 func (s *Store) stampStatement() string {
 	stamp := map[Dialect]func() string{
-		MySQL:    func() string { return mysqlEngine(s.n, false).stamp },
-		Postgres: func() string { return postgresEngine(s.n).stamp },
-		SQLite:   func() string { return sqliteEngine(s.n).stamp },
+		MySQL:    func() string { return mysqlEngine(s.n, false).clean.stamp },
+		Postgres: func() string { return postgresEngine(s.n).clean.stamp },
+		SQLite:   func() string { return sqliteEngine(s.n).clean.stamp },
 	}[s.d]()
 	return "-- until it changes no more rows:\n" + literal(stamp, s.o.Keep.Microseconds(), stampBatch)
 }
@@ -191,29 +191,10 @@ func (s *Store) stampAll(ctx context.Context, statement string) error {
 	}
 }
 
-func (s *Store) stampSome(ctx context.Context, statement string) (int64, error) {
-	if s.d == SQLite {
-		if err := s.takeWriter(ctx, s.o.CommitWait); err != nil {
-			return 0, err
-		}
-		defer s.freeWriter()
-	}
-	opts := &sql.TxOptions{}
-	if s.d == MySQL {
-		opts.Isolation = sql.LevelReadCommitted // as in purge
-	}
-	tx, err := s.db.BeginTx(ctx, opts)
-	if err != nil {
-		return 0, err
-	}
-	defer tx.Rollback()
-	res, err := tx.ExecContext(ctx, statement)
-	if err != nil {
-		return 0, err
-	}
-	n, err := res.RowsAffected()
-	if err != nil {
-		return 0, err
-	}
-	return n, tx.Commit()
+func (s *Store) stampSome(ctx context.Context, statement string) (n int64, err error) {
+	err = s.short(ctx, func(tx *sql.Tx, _ *engine) (err error) {
+		n, err = affected(tx.ExecContext(ctx, statement))
+		return err
+	})
+	return n, err
 }

@@ -61,21 +61,35 @@ FROM ` + t + ` WHERE idem_key = ? AND scope = ? AND (owner = ? OR token IS NULL)
 		saveTx: save,
 		grant:  `UPDATE ` + t + ` SET lease_until = ` + later + mine,
 		lease:  newLeaseSQL(t, now, later, text),
-		purge:  `DELETE FROM ` + t + ` WHERE expires_at <= UTC_TIMESTAMP(6) AND (status <> 'processing' OR token IS NULL) ORDER BY expires_at LIMIT ?`,
-		stamp:  `UPDATE ` + t + ` SET expires_at = UTC_TIMESTAMP(6) + INTERVAL ? MICROSECOND, updated_at = updated_at WHERE expires_at IS NULL AND token IS NULL LIMIT ?`,
-		won:    rowsWon,
+		clean: cleaner{
+			table: t, now: now, later: later, cut: "UTC_TIMESTAMP(6) - INTERVAL ? MICROSECOND", keep: "updated_at = updated_at, ",
+			floor: "?", at: "CAST(expires_at AS CHAR)", nothing: "1000-01-01 00:00:00",
+			upsert: `ON DUPLICATE KEY UPDATE token = IF(lease_until > UTC_TIMESTAMP(6), token, VALUES(token)), updated_at = updated_at,
+  lease_until = IF(token = VALUES(token), VALUES(lease_until), lease_until)`,
+		}.sql(),
+		won: rowsWon,
 	}
 	// InnoDB asks for a lock on the gap before a duplicate, and while it waits for
 	// that, new keys that sort into the gap wait behind it. A read that waits at
 	// READ COMMITTED asks for the row alone. ('' is the owner in old code's rows.)
 	e.await = `SELECT id FROM ` + t + ` WHERE idem_key = ? AND scope = ? AND owner IN (?, '') LOCK IN SHARE MODE`
 	e.lookSQL(`CAST(error AS BINARY)`, `TIMESTAMPDIFF(MICROSECOND, '1970-01-01', %s)`, ` FOR UPDATE`)
+	e.clean.stamp = `UPDATE ` + t + ` SET expires_at = ` + later + `, updated_at = updated_at WHERE expires_at IS NULL AND token IS NULL LIMIT ?`
+	e.clean.lock, e.clean.drop, e.clean.between = mysqlSome(t, e.clean.expired)
 	e.hex = true
 	e.upsert, e.readTx = mysqlUpsert(n), e.read+` FOR UPDATE`
 	if strict {
 		e.after, e.before = `SAVEPOINT nebis`, `RELEASE SAVEPOINT nebis`
 	}
 	return e
+}
+
+// mysqlSome locks and removes rows by their ids, from a table of these and by the
+// index: with a list (IN), a small table is read as a whole, whatever index is named,
+// which waits for every row in it that somebody holds.
+func mysqlSome(t, expired string) (lock, drop, between string) {
+	from := ` FROM (SELECT NULL AS id UNION ALL SELECT {ids}) AS ids STRAIGHT_JOIN ` + t + ` AS k ON k.id = ids.id`
+	return `SELECT k.id` + from + ` WHERE ` + expired + ` FOR UPDATE`, `DELETE k` + from, ` UNION ALL SELECT `
 }
 
 // The statement that claims inside the caller's transaction. An insert that
@@ -110,6 +124,7 @@ func mariadbEngine(n name) *engine {
 	e := mysqlEngine(n, false)
 	e.won = errorTells
 	e.lock += ` SKIP LOCKED` // MySQL proper has it from 8.0 only
+	e.clean.lock += ` SKIP LOCKED`
 	e.bounded = func(claim string, wait time.Duration) string {
 		return fmt.Sprintf(`BEGIN NOT ATOMIC
 SET STATEMENT innodb_lock_wait_timeout=%d FOR %s;

@@ -55,15 +55,11 @@ FROM bound ON CONFLICT DO NOTHING`,
   CASE WHEN ` + postgresFree + ` THEN 1 ELSE 0 END, CASE WHEN lease_until IS NULL THEN 0 WHEN lease_until > clock_timestamp() THEN 1 ELSE 2 END, 0
 FROM ` + t + ` WHERE idem_key = $1 AND scope = $2 AND (owner = $3 OR token IS NULL) ORDER BY token IS NULL LIMIT 1`,
 		// The row must have been written by this very transaction.
-		save:   save + ` AND xmin = pg_current_xact_id()::xid`,
-		saveTx: save,
-		grant:  `UPDATE ` + t + ` SET lease_until = clock_timestamp() + $1::bigint * interval '1 microsecond'` + mine,
-		lease:  lease,
-		purge: `DELETE FROM ` + t + ` WHERE ctid = ANY (ARRAY(
-  SELECT ctid FROM ` + t + ` WHERE expires_at <= clock_timestamp() AND (status <> 'processing' OR token IS NULL)
-  ORDER BY expires_at LIMIT $1 FOR UPDATE SKIP LOCKED))`,
-		stamp: `UPDATE ` + t + ` SET expires_at = clock_timestamp() + $1::bigint * interval '1 microsecond'
-WHERE ctid = ANY (ARRAY(SELECT ctid FROM ` + t + ` WHERE expires_at IS NULL AND token IS NULL LIMIT $2 FOR UPDATE SKIP LOCKED))`,
+		save:      save + ` AND xmin = pg_current_xact_id()::xid`,
+		saveTx:    save,
+		grant:     `UPDATE ` + t + ` SET lease_until = clock_timestamp() + $1::bigint * interval '1 microsecond'` + mine,
+		lease:     lease,
+		clean:     postgresClean(t, now, later),
 		bounded:   postgresBounded,
 		boundedTx: postgresBounded,
 		won:       countWon,
@@ -72,6 +68,24 @@ WHERE ctid = ANY (ARRAY(SELECT ctid FROM ` + t + ` WHERE expires_at IS NULL AND 
 	e.lookSQL(`error`, `(EXTRACT(EPOCH FROM %s) * 1000000)::bigint`, ` FOR UPDATE SKIP LOCKED`)
 	e.lock = numbered(e.lock)
 	return e
+}
+
+// postgresClean asks the clock once, in a step of its own: an index is not
+// searched for what a clock says that may move on meanwhile.
+func postgresClean(t, now, later string) cleanSQL {
+	c := cleaner{
+		table: t, now: now, later: later, cut: "(SELECT clock_timestamp() - ?::bigint * interval '1 microsecond')",
+		floor: "timestamptz 'epoch' + ?::bigint * interval '1 microsecond'", at: "(EXTRACT(EPOCH FROM expires_at) * 1000000)::bigint",
+		nothing: "-200000000000000000", ids: "id = ANY (string_to_array(?, ',')::bigint[])",
+		upsert: `ON CONFLICT (idem_key, scope, owner) DO UPDATE SET token = excluded.token, lease_until = excluded.lease_until
+WHERE COALESCE(` + t + `.lease_until, '-infinity') <= clock_timestamp()`,
+	}.sql()
+	c.pick += ` FOR UPDATE SKIP LOCKED`
+	c.lock = ""
+	c.stamp = `UPDATE ` + t + ` SET expires_at = ` + later + `
+WHERE ctid = ANY (ARRAY(SELECT ctid FROM ` + t + ` WHERE expires_at IS NULL AND token IS NULL LIMIT ? FOR UPDATE SKIP LOCKED))`
+	c.number()
+	return c
 }
 
 // postgresBounded sets lock_timeout, claims and puts the old value back, in one

@@ -52,16 +52,21 @@ FROM ` + t + ` WHERE idem_key = ? AND scope = ? AND (owner = ? OR token IS NULL)
 		saveTx: save,
 		grant:  `UPDATE ` + t + ` SET lease_until = ` + sqliteKeep + mine,
 		lease:  newLeaseSQL(t, sqliteNow, sqliteKeep, "?"),
-		purge: `DELETE FROM ` + t + ` WHERE id IN (
-  SELECT id FROM ` + t + ` WHERE expires_at <= ` + sqliteNow + ` AND (status <> 'processing' OR token IS NULL) ORDER BY expires_at LIMIT ?)`,
-		stamp: `UPDATE ` + t + ` SET expires_at = ` + sqliteKeep + `
-WHERE id IN (SELECT id FROM ` + t + ` WHERE expires_at IS NULL AND token IS NULL LIMIT ?)`,
+		clean: cleaner{
+			table: t, now: sqliteNow, later: sqliteKeep, cut: `strftime('%Y-%m-%d %H:%M:%f', 'now', printf('-%.3f seconds', ? / 1000000.0))`,
+			floor: "?", at: "CAST(expires_at AS TEXT)", nothing: "-", ids: "id IN ({ids})",
+			upsert: `ON CONFLICT (idem_key, scope, owner) DO UPDATE SET token = excluded.token, lease_until = excluded.lease_until
+WHERE COALESCE(lease_until, '') <= ` + sqliteNow,
+		}.sql(),
 		won:    rowsWon,
 		after:  `SAVEPOINT nebis`,
 		before: `RELEASE SAVEPOINT nebis`,
 
 		takeWriter: `UPDATE ` + t + ` SET id = id WHERE 1 = 0`,
 	}
+	e.clean.lock = "" // there is one writer
+	e.clean.stamp = `UPDATE ` + t + ` SET expires_at = ` + sqliteKeep + `
+WHERE id IN (SELECT id FROM ` + t + ` WHERE expires_at IS NULL AND token IS NULL LIMIT ?)`
 	e.lookSQL(`error`, `CAST(ROUND((julianday(%s) - 2440587.5) * 86400000) * 1000 AS INTEGER)`, ``)
 	return e
 }

@@ -46,9 +46,12 @@ type Event struct {
 }
 
 // Business is the identity of what happened, whichever notice says it: the same for
-// every notice that a payment was made, another for each of its refunds.
+// every notice that a payment was made, another for each of its refunds. Empty when the
+// event names no payment: all such events would be taken for one, see [ErrNoPayment].
 func (e Event) Business() string {
 	switch {
+	case e.Payment == "":
+		return ""
 	case e.State == Refunded && e.Refund != "":
 		return e.Payment + "/refund/" + e.Refund
 	case e.State == Other:

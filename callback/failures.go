@@ -46,55 +46,6 @@ func failuresOf(s *nebis.Store) failures {
 	return failures{s.Dialect(), quote + strings.Join(parts, quote+"."+quote) + quote}
 }
 
-// Migrate makes the table of failures beside the store's, where it is missing: its
-// name is that of the store's with "_failures". It may run at every start, and in many
-// processes at once. Without it callbacks work, and failures are only logged.
-func Migrate(ctx context.Context, db *sql.DB, s *nebis.Store) error {
-	if err := create(ctx, db, s); err != nil {
-		return fmt.Errorf("callback: make the table of failures: %w", err)
-	}
-	return nil
-}
-
-func create(ctx context.Context, db *sql.DB, s *nebis.Store) error {
-	tx, err := db.BeginTx(ctx, nil)
-	if err != nil {
-		return err
-	}
-	defer tx.Rollback()
-	if s.Dialect() == nebis.Postgres {
-		// IF NOT EXISTS fails where two look at the same time.
-		if _, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock(hashtext('nebis callback migrate'))`); err != nil {
-			return err
-		}
-	}
-	if _, err := tx.ExecContext(ctx, Schema(s)); err != nil {
-		return err
-	}
-	return tx.Commit()
-}
-
-// Schema is the statement of [Migrate].
-func Schema(s *nebis.Store) string {
-	f := failuresOf(s)
-	tail := ""
-	if f.d == nebis.MySQL {
-		tail = " ENGINE=InnoDB DEFAULT CHARSET=utf8mb4"
-	}
-	return `CREATE TABLE IF NOT EXISTS ` + f.table + ` (
-  id CHAR(64) NOT NULL PRIMARY KEY,
-  provider VARCHAR(64) NOT NULL,
-  account VARCHAR(255) NOT NULL,
-  delivery VARCHAR(255) NOT NULL,
-  order_number VARCHAR(255) NOT NULL,
-  attempts INT NOT NULL,
-  error TEXT NOT NULL,
-  first_at BIGINT NOT NULL,
-  last_at BIGINT NOT NULL,
-  done_at BIGINT NULL
-)` + tail
-}
-
 // bind writes the statement's placeholders as the database wants them.
 func (f failures) bind(query string) string {
 	if f.d != nebis.Postgres {
@@ -153,12 +104,14 @@ func cut(s string, n int) string {
 	return s[:n]
 }
 
-// Failures returns at most limit deliveries that have failed, the latest first: of
-// all providers, or of the one named.
+const columns = `provider, account, delivery, order_number, attempts, error, first_at, last_at, done_at`
+
+// Failures returns at most limit deliveries that have failed, of all providers or of the
+// one named: first those that no later attempt has made good, each time the latest first.
 func Failures(ctx context.Context, db *sql.DB, s *nebis.Store, provider string, limit int) ([]Failure, error) {
 	f := failuresOf(s)
-	rows, err := db.QueryContext(ctx, f.bind(`SELECT provider, account, delivery, order_number, attempts, error, first_at, last_at, done_at
-FROM `+f.table+` WHERE ? = '' OR provider = ? ORDER BY last_at DESC, id LIMIT ?`), provider, provider, limit)
+	rows, err := db.QueryContext(ctx, f.bind(`SELECT `+columns+` FROM `+f.table+`
+WHERE ? = '' OR provider = ? ORDER BY done_at IS NOT NULL, last_at DESC, id LIMIT ?`), provider, provider, limit)
 	if err != nil {
 		return nil, fmt.Errorf("callback: read failures: %w", err)
 	}

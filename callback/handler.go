@@ -55,6 +55,9 @@ type handler struct {
 // Handler answers a provider's callbacks: fn runs once for each delivery, in the
 // transaction that remembers it. Its error rolls back and refuses the delivery, which
 // the provider will send again; so return nil for a notice that is of no interest.
+// Where the database has rolled back for the sake of another transaction (a deadlock, a
+// serialization failure) fn runs again at once, a few times at most: return that error
+// as it is or wrapped, and leave what is outside the database to the outbox.
 //
 // What becomes of a request: 200 or what the provider wants to hear, when fn has
 // returned nil, now or before; 400, 401, 413 for one that cannot be read or verified,
@@ -126,34 +129,6 @@ func (h *handler) read(w http.ResponseWriter, r *http.Request) (Event, int, erro
 	}
 	e.Provider = h.p.Name
 	return e, 0, nil
-}
-
-// once runs the function unless the delivery was done before, and returns what the
-// first one was answered, or the status of the refusal with its error.
-func (h *handler) once(ctx context.Context, e Event) (Answer, int, error) {
-	op := nebis.Op{Scope: h.p.Name, Owner: owner(e.Account), Key: shaped(e.Delivery), Keep: h.o.Keep, Wait: h.o.Wait}
-	var failed error // of the function, not of the database around it
-	answer, replayed, err := nebis.Do(ctx, h.store, op, func(ctx context.Context, tx *sql.Tx) (Answer, error) {
-		if failed = h.run(ctx, tx, e); failed != nil {
-			return Answer{}, failed
-		}
-		return h.p.acknowledge(e), nil
-	})
-	if failed == nil && errors.Is(err, nebis.ErrTxGone) {
-		failed = err // it has ended its transaction by hand
-	}
-	switch {
-	case errors.Is(err, nebis.ErrNotKept): // done, but the answer was too long
-		return h.p.acknowledge(e), 0, nil
-	case err == nil && !replayed:
-		h.note(e, nil)
-	case err != nil && failed != nil:
-		h.note(e, failed)
-	}
-	if failed != nil || errors.Is(err, nebis.ErrKey) {
-		return answer, http.StatusInternalServerError, err
-	}
-	return answer, http.StatusServiceUnavailable, err
 }
 
 // run has the function's panic as an error: it is one more way to fail, and the

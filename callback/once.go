@@ -13,6 +13,10 @@ import (
 // name one business. Return it, and all of it is rolled back.
 var ErrMoved = errors.New("callback: more than one row has changed state")
 
+// ErrNoPayment says that an event has no Payment, so that [Once] cannot tell it from
+// any other: fill it in from the body, or use nebis.DoTx with a key of your own.
+var ErrNoPayment = errors.New("callback: the event names no payment")
+
 // Moved tells whether a guarded change of state has found its row in the state that
 // it names, wrapped around the statement:
 //
@@ -39,14 +43,19 @@ func Moved(res sql.Result, err error) (bool, error) {
 // Once runs fn in tx unless the same business was done before: by another notice, or
 // by the page that the customer comes back to, which calls it in a transaction of its
 // own, see [nebis.Store.Tx]. It returns whether fn ran. When both come at once one
-// waits for the other's transaction to end. On MySQL and MariaDB one of them may lose
-// its transaction to a deadlock instead ([nebis.ErrTxGone]): all of it is rolled back.
-// A provider sends again; a page begins its transaction anew.
+// waits for the other's transaction to end. On a server one of them may lose its
+// transaction to a deadlock instead ([nebis.ErrTxGone]): all of it is rolled back.
+// [Handler] runs again by itself; a page begins its transaction anew.
 //
 // Scope names what is done ("points"), e says for what; fn's error leaves the business
-// undone and is returned. The mark stays for [Keep].
+// undone and is returned. The mark stays for [Keep]. [ErrNoPayment]: e does not say for
+// what, and nothing was done.
 func Once(ctx context.Context, s *nebis.Store, tx *sql.Tx, scope string, e Event, fn func(ctx context.Context) error) (bool, error) {
-	op := nebis.Op{Scope: scope, Owner: owner(e.Account), Key: shaped(e.Business()), Keep: Keep}
+	business := e.Business()
+	if business == "" {
+		return false, ErrNoPayment
+	}
+	op := nebis.Op{Scope: scope, Owner: owner(e.Account), Key: shaped(business), Keep: Keep}
 	_, replayed, err := nebis.DoTx(ctx, s, tx, op, func(ctx context.Context) (struct{}, error) {
 		return struct{}{}, fn(ctx)
 	})

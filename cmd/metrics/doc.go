@@ -7,11 +7,8 @@
 //	err = m.Watch(db, store, nil)
 //	http.Handle("GET /metrics", promhttp.Handler()) // where the public cannot reach it
 //
-// Counting costs a few hundred nanoseconds for each operation and nothing in the
-// database. The gauges of [Metrics.Watch] ask the database when somebody scrapes, at
+// Counting takes no part in a claim and costs nothing in the database. The gauges of [Metrics.Watch] ask the database when somebody scrapes, at
 // most every 15 seconds, with queries that take a bounded time whatever the table's
 // size; large numbers in them are estimates. No key and no owner is ever in a label,
 // and no label has an unbounded number of values.
-//
-// Package otel below this one does the same for OpenTelemetry.
 package metrics

@@ -9,14 +9,9 @@ import (
 	"unicode"
 
 	"github.com/spf13/cobra"
-)
 
-// stored is an answer as nebishttp keeps it.
-type stored struct {
-	Status int                 `json:"status"`
-	Header map[string][]string `json:"header,omitempty"`
-	Body   string              `json:"body,omitempty"`
-}
+	"github.com/nebis-dev/nebis/cmd/internal/keytable"
+)
 
 // answerFlags are the answer that a duplicate is to get.
 type answerFlags struct {
@@ -52,7 +47,7 @@ func (f *answerFlags) response() ([]byte, error) {
 	if err := f.settle(); err != nil {
 		return nil, err
 	}
-	s := stored{Status: f.status, Body: f.body}
+	s := keytable.Stored{Status: f.status, Body: f.body}
 	if f.location != "" {
 		s.Header = map[string][]string{"Location": {f.location}}
 	}
@@ -99,8 +94,7 @@ func summary(response []byte) *answer {
 		return nil
 	}
 	a := &answer{Bytes: len(response)}
-	var s stored
-	if json.Unmarshal(response, &s) == nil && s.Status >= 200 && s.Status <= 999 {
+	if s := keytable.ReadStored(response); s != nil {
 		a.Status = s.Status
 		a.Location = http.Header(s.Header).Get("Location")
 	}

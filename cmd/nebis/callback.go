@@ -17,11 +17,11 @@ import (
 func newCallback(e env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "callback",
-		Short: "Tries a site's payment callbacks from outside, and explains saved ones",
+		Short: "Tries a site's payment callbacks, explains saved ones, lists those that failed",
 		Args:  noCommand,
-		RunE:  func(*cobra.Command, []string) error { return usagef("want callback fire or callback explain") },
+		RunE:  func(*cobra.Command, []string) error { return usagef("want callback fire, explain or failures") },
 	}
-	cmd.AddCommand(newFire(e), newExplain(e))
+	cmd.AddCommand(newFire(e), newExplain(e), newFailures(e))
 	return cmd
 }
 

@@ -191,7 +191,7 @@ func TestCallbackUsage(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ args, want string }{
-		{"callback", "fire or callback explain"},
+		{"callback", "want callback fire, explain or failures"},
 		{"callback no", "no command"},
 		{"callback fire", "--provider is missing"},
 		{"callback fire --provider x --url http://a", "there are alipay"},

@@ -86,7 +86,7 @@ func TestCheckNamesATableThatNobodyCleans(t *testing.T) {
 		k := newKeyed(t, url, "")
 		k.lease("ann", "k", nil)
 		k.shift(48+23, "created_at", "expires_at")
-		if codes, r := k.check(1); codes != "clean-up" || !strings.Contains(r.Findings[0].Do, "Store.Purge") {
+		if codes, r := k.check(1); codes != "clean-up" || !strings.Contains(r.Findings[0].Do, "nebis clean") {
 			t.Errorf("%s: %+v", codes, r)
 		}
 	})

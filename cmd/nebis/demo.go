@@ -12,6 +12,8 @@ import (
 
 	"github.com/nebis-dev/nebis/cmd/internal/dburl"
 	"github.com/nebis-dev/nebis/cmd/internal/shop"
+	"github.com/nebis-dev/nebis/cmd/internal/sweeper"
+	"github.com/nebis-dev/nebis/cmd/metrics"
 )
 
 const (
@@ -23,6 +25,8 @@ const (
 
 func newDemo(e env) *cobra.Command {
 	var addr, db string
+	var noClean bool
+	m := &metricsFlags{}
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Runs a small shop that takes each order once",
@@ -41,17 +45,22 @@ Orders are public, on purpose. SIGINT and SIGTERM let running orders finish.`,
 			if !cmd.Flags().Changed("db") && e.getenv("NEBIS_DB") != "" {
 				db = e.getenv("NEBIS_DB")
 			}
-			return demo(cmd.Context(), e, addr, db)
+			return demo(cmd.Context(), e, addr, db, noClean, m)
 		},
 	}
 	cmd.Flags().StringVar(&addr, "addr", demoAddr, "address to listen on; port 0 picks a free one")
 	cmd.Flags().StringVar(&db, "db", demoDB, "database, also from NEBIS_DB:\n"+dburl.Forms)
+	cmd.Flags().BoolVar(&noClean, "no-clean", false, "do not remove expired keys (else every 10 minutes or so)")
+	m.flags(cmd)
 	return cmd
 }
 
-func demo(ctx context.Context, e env, addr, dbURL string) error {
+func demo(ctx context.Context, e env, addr, dbURL string, noClean bool, m *metricsFlags) error {
 	if _, _, err := net.SplitHostPort(addr); err != nil {
 		return usagef("--addr %q is not HOST:PORT", addr)
+	}
+	if err := m.check(); err != nil {
+		return err
 	}
 	target, err := dburl.Parse(dbURL)
 	if err != nil {
@@ -64,10 +73,19 @@ func demo(ctx context.Context, e env, addr, dbURL string) error {
 	defer db.Close()
 
 	log := slog.New(slog.NewTextHandler(e.stderr, nil))
-	s, err := openShop(ctx, db, target, log)
+	n, err := newInstruments()
+	if err != nil {
+		return err
+	}
+	s, err := openShop(ctx, db, target, log, n)
 	if err != nil {
 		return fmt.Errorf("database %s: %w", target, err)
 	}
+	hide, err := n.serve(m.addr, log)
+	if err != nil {
+		return err
+	}
+	defer hide()
 	ln, err := net.Listen("tcp", addr)
 	if err != nil {
 		return err
@@ -75,6 +93,13 @@ func demo(ctx context.Context, e env, addr, dbURL string) error {
 	defer counting(ctx, s.Counts(), log)()
 	log.Info("the shop is open", "data", target.String(), "tables", "nebis_demo_…")
 	fmt.Fprintf(e.stdout, "listening on http://%s\n", reachable(ln.Addr()))
+	every := sweeper.Every
+	if noClean {
+		every = 0
+	}
+	ctx, stop := context.WithCancel(ctx)
+	defer sweeper.Beside(ctx, every, log, sweeper.Keys(s.Store(), n.Swept))()
+	defer stop()
 	if err := shop.Serve(ctx, ln, s.Handler(), log); err != nil {
 		return err
 	}
@@ -83,9 +108,13 @@ func demo(ctx context.Context, e env, addr, dbURL string) error {
 }
 
 // openShop makes the tables, so that a shop which says that it listens can sell.
-func openShop(ctx context.Context, db *sql.DB, target dburl.Target, log *slog.Logger) (*shop.Shop, error) {
-	s, err := shop.New(db, target.Dialect, log)
+func openShop(ctx context.Context, db *sql.DB, target dburl.Target, log *slog.Logger, n *instruments) (*shop.Shop, error) {
+	s, err := shop.New(db, target.Dialect, log, n.Observe)
 	if err != nil {
+		return nil, err
+	}
+	// The site's own outbox, in the same database, is none of the demo's.
+	if err := n.Watch(db, s.Store(), &metrics.WatchOptions{Outbox: "nebis_demo_outbox"}); err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, demoStart)

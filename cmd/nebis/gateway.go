@@ -6,7 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"os"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,6 +18,7 @@ import (
 	"github.com/nebis-dev/nebis/cmd/internal/dburl"
 	"github.com/nebis-dev/nebis/cmd/internal/gateway"
 	"github.com/nebis-dev/nebis/cmd/internal/report"
+	"github.com/nebis-dev/nebis/cmd/internal/sweeper"
 	"github.com/nebis-dev/nebis/hourly"
 )
 
@@ -23,6 +27,8 @@ type gatewayFlags struct {
 	addr, upstream, db, config string
 	protect, forms             []string
 	observe, check, print      bool
+	noClean                    bool
+	metrics                    metricsFlags
 }
 
 func newGateway(e env) *cobra.Command {
@@ -39,7 +45,7 @@ Without a method it is any that writes.
 
 Flags go before the environment (NEBIS_ADDR, NEBIS_UPSTREAM, NEBIS_DB, NEBIS_OWNER,
 NEBIS_TRUSTED_PROXIES, NEBIS_PROTECT and NEBIS_FORMS with commas between patterns,
-NEBIS_OBSERVE=1, NEBIS_CONFIG), and that before the file. SIGINT and SIGTERM let
+NEBIS_OBSERVE=1, NEBIS_METRICS, NEBIS_METRICS_PUBLIC=true, NEBIS_CONFIG), and that before the file. SIGINT and SIGTERM let
 running requests finish. A socket that systemd has opened is taken in place of --addr.`,
 		Example: `  nebis gateway --upstream http://127.0.0.1:8081 --protect 'POST /checkout' --forms 'GET /checkout*'
   nebis gateway --upstream http://127.0.0.1:8081 --forms 'GET /checkout*' --observe
@@ -61,7 +67,9 @@ func (f *gatewayFlags) flags(cmd *cobra.Command) {
 	flags.StringArrayVar(&f.protect, "protect", nil, "`pattern` of writes that are done once; may be given several times")
 	flags.StringArrayVar(&f.forms, "forms", nil, "`pattern` of pages whose forms get a key and the script; may be given several times")
 	flags.BoolVar(&f.observe, "observe", false, "change nothing; at the end, print which writes came twice and what would have stopped them")
+	f.metrics.flags(cmd)
 	flags.StringVar(&f.config, "config", "", "`file` with all of this and more, in YAML")
+	flags.BoolVar(&f.noClean, "no-clean", false, "do not remove expired keys (else as often as clean in the file says, every 10 minutes or so)")
 	flags.BoolVar(&f.check, "check-config", false, "only tell whether the configuration is right")
 	flags.BoolVar(&f.print, "print-config", false, "only print what is in force, as a file; a database's password is in it")
 }
@@ -115,48 +123,60 @@ func (f *gatewayFlags) settle(cmd *cobra.Command, e env) (gateway.Config, error)
 		values []string
 	}{
 		{"addr", []string{f.addr}}, {"upstream", []string{f.upstream}}, {"db", []string{f.db}}, {"protect", f.protect}, {"forms", f.forms},
+		{"metrics", []string{f.metrics.addr}}, {"metrics-public", []string{strconv.FormatBool(f.metrics.public)}},
 	} {
 		if cmd.Flags().Changed(flag.name) {
-			overrides = append(overrides, gateway.Override{Field: flag.name, Source: "--" + flag.name, Values: flag.values})
+			overrides = append(overrides, gateway.Override{Field: strings.ReplaceAll(flag.name, "-", "_"), Source: "--" + flag.name, Values: flag.values})
 		}
 	}
 	if err := c.Apply(overrides); err != nil {
 		return c, &usageError{err}
+	}
+	if f.noClean {
+		c.Clean = 0
 	}
 	return c, nil
 }
 
 func (f *gatewayFlags) serve(ctx context.Context, e env, c gateway.Config) error {
 	log := slog.New(slog.NewTextHandler(e.stderr, nil))
-	o := gateway.Options{Log: log}
+	n, through, err := gatewayInstruments(c)
+	if err != nil {
+		return err
+	}
+	o := gateway.Options{Log: log, Done: through.done}
 	if f.observe {
 		o.Observe = gateway.NewObserver()
 	} else if err := f.secret(e, c, &o); err != nil {
 		return err
 	}
+	var keys []sweeper.Job
 	if len(c.Routes) > 0 && !f.observe {
-		db, counts, err := keeper(ctx, c, &o)
+		k, err := keeper(ctx, c, &o, n)
 		if err != nil {
 			return err
 		}
-		defer db.Close()
-		defer counting(ctx, counts, log)()
+		defer k.db.Close()
+		defer counting(ctx, k.counts, log)()
+		keys = append(keys, sweeper.Keys(k.store, n.Swept))
 	}
 	g, err := gateway.New(c, o)
 	if err != nil {
 		return err
 	}
+	hide, err := n.serve(c.Metrics, log)
+	if err != nil {
+		return err
+	}
+	defer hide()
 	ln, err := gateway.Listen(c.Addr)
 	if err != nil {
 		return err
 	}
-	if !f.observe {
-		for _, w := range c.Warnings() {
-			log.Warn(w)
-		}
-	}
-	log.Info("the gateway is open", "site", c.Upstream, "routes", len(c.Routes), "forms", len(c.Forms), "observing", f.observe)
-	fmt.Fprintf(e.stdout, "listening on http://%s\n", reachable(ln.Addr()))
+	f.announce(e, c, ln, log)
+	ctx, stop := context.WithCancel(ctx)
+	defer sweeper.Beside(ctx, c.Clean, log, keys...)()
+	defer stop()
 	if err := g.Serve(ctx, ln); err != nil {
 		return err
 	}
@@ -167,33 +187,56 @@ func (f *gatewayFlags) serve(ctx context.Context, e env, c gateway.Config) error
 	return nil
 }
 
+func (f *gatewayFlags) announce(e env, c gateway.Config, ln net.Listener, log *slog.Logger) {
+	if !f.observe {
+		for _, w := range c.Warnings() {
+			log.Warn(w)
+		}
+	}
+	log.Info("the gateway is open", "site", c.Upstream, "routes", len(c.Routes), "forms", len(c.Forms), "observing", f.observe)
+	fmt.Fprintf(e.stdout, "listening on http://%s\n", reachable(ln.Addr()))
+}
+
 // gatewayStart is how long the database may take to answer at the start.
 const gatewayStart = 30 * time.Second
 
+// kept is the database that holds the keys, and what uses it.
+type kept struct {
+	db     *sql.DB
+	store  *nebis.Store
+	counts *hourly.Counter
+}
+
 // keeper opens the database that holds the keys, and gives the routes their guard.
-func keeper(ctx context.Context, c gateway.Config, o *gateway.Options) (*sql.DB, *hourly.Counter, error) {
+func keeper(ctx context.Context, c gateway.Config, o *gateway.Options, n *instruments) (*kept, error) {
 	target, err := dburl.Parse(c.DB)
 	if err != nil {
-		return nil, nil, usagef("db: %w", err)
+		return nil, usagef("db: %w", err)
 	}
 	db, err := target.Open()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	counts, err := hourly.New(db, target.Dialect, nil)
 	if err != nil {
-		return nil, nil, errors.Join(err, db.Close())
+		return nil, errors.Join(err, db.Close())
 	}
-	store, err := nebis.New(db, target.Dialect, &nebis.Options{Observe: counts.Observe})
+	store, err := nebis.New(db, target.Dialect, &nebis.Options{Observe: func(ctx context.Context, e nebis.Event) {
+		counts.Observe(ctx, e)
+		n.Observe(ctx, e)
+	}})
 	if err == nil {
 		err = prepare(ctx, store, o.Log)
 	}
+	if err == nil {
+		err = n.Watch(db, store, nil)
+	}
 	if err != nil {
-		return nil, nil, errors.Join(fmt.Errorf("database %s: %w", target, err), db.Close())
+		return nil, errors.Join(fmt.Errorf("database %s: %w", target, err), db.Close())
 	}
 	o.Guard = gateway.Guard(store, c, o.Secret, o.Log)
 	o.Ready = db.PingContext
-	return db, counts, nil
+	return &kept{db, store, counts}, nil
 }
 
 // prepare makes the table, or what is missing of it, and tells what would break the

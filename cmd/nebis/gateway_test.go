@@ -42,6 +42,8 @@ func TestMistakesInTheGatewaysConfiguration(t *testing.T) {
 		{[]string{"gateway", "--upstream", "127.0.0.1:1", "--observe"}, 2, "", "upstream"},
 		{[]string{"gateway", "--upstream", "http://127.0.0.1:1", "--protect", "post /x"}, 2, "", "--protect"},
 		{[]string{"gateway", "--upstream", "http://127.0.0.1:1", "--addr", "x", "--observe"}, 2, "", "--addr"},
+		{[]string{"gateway", "--upstream", "http://127.0.0.1:1", "--observe", "--metrics", ":9464"}, 2, "", "metrics: other machines reach this address"},
+		{[]string{"gateway", "--upstream", "http://127.0.0.1:1", "--print-config", "--metrics", ":9464", "--metrics-public"}, 0, "metrics: \":9464\"\nmetrics_public: true\n", ""},
 		{[]string{"gateway", "--config", "/nowhere/nebis.yaml"}, 2, "", "/nowhere/nebis.yaml"},
 		{[]string{"gateway", "--config", bad}, 2, "", `nebis.yaml:4: routes[0].kepe: unknown field "kepe"`},
 		{[]string{"gateway", "--config", bad, "--check-config"}, 2, "", "unknown field"},

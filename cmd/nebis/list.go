@@ -189,16 +189,16 @@ func (f *listFlags) table(w io.Writer, rows []keytable.Row) error {
 		if r.State == nebis.StateUnknown { // which stays until somebody resolves it
 			kept = ""
 		}
-		fmt.Fprintf(table, "%d\t%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s\t%s\n", r.ID, report.Clean(r.Scope), f.short(r.Owner), f.short(r.Key),
+		fmt.Fprintf(table, "%d\t%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s\t%s\n", r.ID, report.Clean(r.Scope), shorten(r.Owner, f.keys), shorten(r.Key, f.keys),
 			r.State, r.Attempts, brief(r.CreatedAt), brief(r.LeaseUntil), kept, cut(report.Clean(r.Error), 60))
 	}
 	return table.Flush()
 }
 
-// short keeps a line readable; a key that a person wants to use is to be had by its
+// shorten keeps a line readable; a key that a person wants to use is to be had by its
 // id, or with --keys.
-func (f *listFlags) short(s string) string {
-	if f.keys {
+func shorten(s string, whole bool) string {
+	if whole {
 		return report.CleanLong(s)
 	}
 	return cut(report.Clean(s), 12)

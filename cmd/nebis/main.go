@@ -1,6 +1,7 @@
 // Command nebis has the tools around the library: the demonstration shop, find and
-// scan, which look for duplicates in a table and in access logs, the gateway, and
-// show, resolve and release, with which a person looks after one key.
+// scan, which look for duplicates in a table and in access logs, the gateway,
+// reconcile, which compares stored answers with the business, and show, resolve and
+// release, with which a person looks after one key.
 package main
 
 import (

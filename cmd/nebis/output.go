@@ -15,8 +15,8 @@ import (
 	"github.com/nebis-dev/nebis/cmd/internal/report"
 )
 
-// The exit codes of find and scan, as grep has them turned round: whether there
-// is a problem.
+// The exit codes of find, scan, check and reconcile, as grep has them turned round:
+// whether there is a problem.
 const (
 	exitNone   = 0
 	exitFound  = 1

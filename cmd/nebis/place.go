@@ -9,6 +9,7 @@ import (
 
 	"github.com/nebis-dev/nebis"
 	"github.com/nebis-dev/nebis/cmd/internal/dburl"
+	"github.com/nebis-dev/nebis/cmd/internal/find"
 	"github.com/nebis-dev/nebis/cmd/internal/keytable"
 )
 
@@ -42,20 +43,28 @@ func (p *place) failed(err error) error {
 	return fmt.Errorf("database %s: %w", p.target, err)
 }
 
-// openDB opens the database of the flag or the environment; nothing is made in it.
-func openDB(cmd *cobra.Command, e env, flag string) (*sql.DB, dburl.Target, error) {
+// targetOf is the database of the flag or the environment.
+func targetOf(cmd *cobra.Command, e env, flag string) (dburl.Target, error) {
 	url := flag
 	if !cmd.Flags().Changed("db") {
 		url = e.getenv("NEBIS_DB")
 	}
 	if url == "" {
-		return nil, dburl.Target{}, usagef("--db or NEBIS_DB names the database: %s", dburl.Forms)
+		return dburl.Target{}, usagef("--db or NEBIS_DB names the database: %s", dburl.Forms)
 	}
 	target, err := dburl.Parse(url)
 	if err != nil {
-		return nil, target, usagef("--db: %w", err)
+		return target, usagef("--db: %w", err)
 	}
-	target = target.Existing()
+	return target.Existing(), nil
+}
+
+// openDB opens the database of the flag or the environment; nothing is made in it.
+func openDB(cmd *cobra.Command, e env, flag string) (*sql.DB, dburl.Target, error) {
+	target, err := targetOf(cmd, e, flag)
+	if err != nil {
+		return nil, target, err
+	}
 	db, err := target.Open()
 	return db, target, err
 }
@@ -66,8 +75,25 @@ func (f *placeFlags) open(cmd *cobra.Command, e env, o nebis.Options) (*place, e
 	if err != nil {
 		return nil, err
 	}
+	return f.in(cmd.Context(), db, target, o)
+}
+
+// openReadOnly is open for what must not write, whatever it is asked to do.
+func (f *placeFlags) openReadOnly(cmd *cobra.Command, e env) (*place, error) {
+	target, err := targetOf(cmd, e, f.db)
+	if err != nil {
+		return nil, err
+	}
+	db, err := find.Open(target)
+	if err != nil {
+		return nil, err
+	}
+	return f.in(cmd.Context(), db, target, nebis.Options{})
+}
+
+func (f *placeFlags) in(ctx context.Context, db *sql.DB, target dburl.Target, o nebis.Options) (*place, error) {
 	p := &place{db: db, target: target}
-	if err := p.choose(cmd.Context(), f.table, o); err != nil {
+	if err := p.choose(ctx, f.table, o); err != nil {
 		db.Close()
 		return nil, err
 	}

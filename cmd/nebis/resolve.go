@@ -20,6 +20,7 @@ type resolveFlags struct {
 	answerFlags
 	done, free bool
 	reason     string
+	json       bool
 }
 
 func newResolve(e env) *cobra.Command {
@@ -43,7 +44,7 @@ Exit code: 0 done, 1 not done (no such key, not unknown, in progress), 2 wrong u
 				return err
 			}
 			return decide(cmd, e, &f.keyFlags, args[0], decision{
-				action: "resolve", reason: r.Reason, before: nebis.StateUnknown, after: becomes[r.Verdict],
+				json: f.json, action: "resolve", reason: r.Reason, before: nebis.StateUnknown, after: becomes[r.Verdict],
 				do: func(ctx context.Context, tx *sql.Tx, s *subject) (*nebis.Entry, error) {
 					return s.store.Resolve(ctx, tx, s.scope, s.owner, s.key, r)
 				},
@@ -55,6 +56,7 @@ Exit code: 0 done, 1 not done (no such key, not unknown, in progress), 2 wrong u
 	cmd.Flags().BoolVar(&f.done, "done", false, "it happened; without an answer, duplicates are told that none is kept")
 	cmd.Flags().BoolVar(&f.free, "free", false, "it did not happen, and never will: the next request with the key runs")
 	cmd.Flags().StringVar(&f.reason, "reason", "", "how you know; it is kept")
+	cmd.Flags().BoolVar(&f.json, "json", false, "print JSON instead of text")
 	return cmd
 }
 
@@ -84,6 +86,7 @@ var errNoReason = usagef("--reason says how you know, for those who ask later")
 func newRelease(e env) *cobra.Command {
 	var f keyFlags
 	var reason string
+	var json bool
 	cmd := &cobra.Command{
 		Use:   "release --scope SCOPE [--owner OWNER] KEY --reason TEXT",
 		Short: "Frees a key that is done, so that it runs again",
@@ -101,7 +104,7 @@ Exit code: 0 done, 1 not done (no such key, not done, in progress), 2 wrong usag
 				return errNoReason
 			}
 			return decide(cmd, e, &f, args[0], decision{
-				action: "release", reason: reason, before: nebis.StateDone, after: nebis.StateFree,
+				json: json, action: "release", reason: reason, before: nebis.StateDone, after: nebis.StateFree,
 				do: func(ctx context.Context, tx *sql.Tx, s *subject) (*nebis.Entry, error) {
 					return s.store.Release(ctx, tx, s.scope, s.owner, s.key, reason)
 				},
@@ -110,11 +113,13 @@ Exit code: 0 done, 1 not done (no such key, not done, in progress), 2 wrong usag
 	}
 	f.flags(cmd)
 	cmd.Flags().StringVar(&reason, "reason", "", "why; it is kept")
+	cmd.Flags().BoolVar(&json, "json", false, "print JSON instead of text")
 	return cmd
 }
 
 // A decision is what a person does to a key.
 type decision struct {
+	json           bool // how it is told
 	action, reason string
 	before, after  nebis.State // what it acts on, and what becomes of it
 	do             func(context.Context, *sql.Tx, *subject) (*nebis.Entry, error)
@@ -143,8 +148,22 @@ func decide(cmd *cobra.Command, e env, f *keyFlags, key string, d decision) erro
 	if err != nil {
 		return err
 	}
+	if d.json {
+		return printJSON(e.stdout, decided{s.table, s.scope, s.column(), s.key, d.action, before.State, d.after})
+	}
 	fmt.Fprintf(e.stdout, "%s: %s → %s\n", s, before.State, d.after)
 	return nil
+}
+
+// decided is the JSON of resolve and release.
+type decided struct {
+	Table  string      `json:"table"`
+	Scope  string      `json:"scope"`
+	Owner  string      `json:"owner"`
+	Key    string      `json:"key"`
+	Action string      `json:"action"`
+	Before nebis.State `json:"before"`
+	After  nebis.State `json:"after"`
 }
 
 func (d decision) run(ctx context.Context, e env, s *subject) (*nebis.Entry, error) {

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// The exit codes of every command but find and scan.
+// The exit codes of every command but those that look for something.
 const (
 	exitOK     = 0
 	exitFailed = 1
@@ -26,12 +26,14 @@ type env struct {
 var commands = []func(env) *cobra.Command{
 	newCallback,
 	newCheck,
+	newClean,
 	newDemo,
 	newFind,
 	newGateway,
 	newList,
 	newMigrate,
 	newOutbox,
+	newReconcile,
 	newRelease,
 	newResolve,
 	newScan,

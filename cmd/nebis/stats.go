@@ -165,7 +165,7 @@ func (n *numbers) expired() string {
 	case n.Unstamped:
 		text += ", and old rows that have no expiry yet"
 	case n.Lagging > 0:
-		text += fmt.Sprintf(", %s of them for more than a day: call Store.Purge", report.Count(int(n.Lagging)))
+		text += fmt.Sprintf(", %s of them for more than a day: run nebis clean", report.Count(int(n.Lagging)))
 	}
 	return text
 }

@@ -44,7 +44,7 @@ func TestStatsOnEveryDatabase(t *testing.T) {
 			t.Errorf("%s, wanted %s", got, want)
 		}
 		k.want(0, "1: nebis list --status unknown shows them", "stats")
-		k.want(0, "1, 1 of them for more than a day: call Store.Purge", "stats")
+		k.want(0, "1, 1 of them for more than a day: run nebis clean", "stats")
 	})
 }
 

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -53,14 +52,13 @@ func TestAFailureIsSentAgain(t *testing.T) {
 // A function that ends its transaction by hand has failed, though it says nothing.
 func TestAFunctionThatRollsBackByHand(t *testing.T) {
 	one(t, "alipay", func(t *testing.T, s *shop) {
-		h := callback.Handler(s.store, s.sender.Provider, func(ctx context.Context, tx *sql.Tx, _ callback.Event) error {
+		s.serveAs(func(ctx context.Context, tx *sql.Tx, _ callback.Event) error {
+			s.runs.Add(1)
 			_, err := tx.ExecContext(ctx, `ROLLBACK`)
 			return err
-		}, &s.o)
-		srv := httptest.NewServer(h)
-		defer srv.Close()
-		s.url = srv.URL
+		})
 		s.want(callbacktest.Notice{}, s.refused(500))
+		s.ran(1)
 		s.rows(0)
 		if all := s.failures(); len(all) != 1 || all[0].Attempts != 1 || all[0].Error == "" {
 			t.Errorf("%+v", all)
@@ -116,3 +114,12 @@ func TestFailuresOfAnyText(t *testing.T) {
 type textError string
 
 func (e textError) Error() string { return string(e) }
+
+func (s *shop) failures() []callback.Failure {
+	s.t.Helper()
+	all, err := callback.Failures(s.t.Context(), s.db, s.store, "", 10)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return all
+}

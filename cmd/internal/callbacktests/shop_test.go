@@ -26,32 +26,12 @@ type shop struct {
 	c      dbtest.Config
 	db     *sql.DB
 	store  *nebis.Store
-	sender *callbacktest.Sender
+	name   string // of its sender
+	sender sending
 	o      callback.Options
 	url    string
 	runs   atomic.Int64
 	before func(callback.Event) error // runs in the function, before its work
-}
-
-// senders say how each one's acknowledgement and refusal look.
-var senders = map[string]struct {
-	acknowledged      reply
-	refused           func(status int) reply
-	paysOnly, unknown bool // its notices tell of nothing but payments; are the sender's own
-}{
-	"alipay":    {acknowledged: reply{200, "success"}, refused: saying("fail")},
-	"wechatpay": {acknowledged: reply{204, ""}, refused: weChatSays},
-	"epay":      {acknowledged: reply{200, "success"}, refused: saying("fail"), paysOnly: true},
-	"stripe":    {acknowledged: reply{200, ""}, refused: saying("")},
-	"webhooks":  {acknowledged: reply{204, ""}, refused: saying(""), unknown: true},
-}
-
-func saying(text string) func(int) reply {
-	return func(status int) reply { return reply{status, text} }
-}
-
-func weChatSays(status int) reply {
-	return reply{status, `{"code":"FAIL","message":"` + http.StatusText(status) + `"}`}
 }
 
 // reply is what a provider gets.
@@ -72,8 +52,17 @@ func databases() (all []dbtest.Config) {
 // differs between databases does not differ between providers.
 func everywhere(t *testing.T, test func(t *testing.T, s *shop)) {
 	t.Helper()
+	where(t, "", test)
+}
+
+// where is everywhere without the senders that lack something.
+func where(t *testing.T, has string, test func(t *testing.T, s *shop)) {
+	t.Helper()
 	for _, c := range databases() {
-		for name := range senders {
+		for name, sender := range senders {
+			if sender.lacks[has] != "" {
+				continue
+			}
 			if c.Name == "sqlite-modernc" || name == "wechatpay" {
 				run(t, c.Name+" "+name, c, name, test)
 			}
@@ -99,8 +88,8 @@ func run(t *testing.T, title string, c dbtest.Config, name string, test func(t *
 
 func open(t *testing.T, c dbtest.Config, name string) *shop {
 	t.Helper()
-	sender, err := callbacktest.Makers[name](callbacktest.Keys{})
-	s := &shop{t: t, c: c, db: c.Open(t), sender: sender}
+	sender, err := senders[name].make(callbacktest.Keys{})
+	s := &shop{t: t, c: c, db: c.Open(t), name: name, sender: sender}
 	if err == nil {
 		s.store, err = nebis.New(s.db, c.Dialect, nil)
 	}
@@ -127,8 +116,11 @@ func open(t *testing.T, c dbtest.Config, name string) *shop {
 }
 
 // serve starts the shop, anew with the options that were changed.
-func (s *shop) serve() {
-	srv := httptest.NewServer(callback.Handler(s.store, s.sender.Provider, s.handle, &s.o))
+func (s *shop) serve() { s.serveAs(s.handle) }
+
+// serveAs is serve with other code than the shop's own.
+func (s *shop) serveAs(fn func(context.Context, *sql.Tx, callback.Event) error) {
+	srv := httptest.NewServer(callback.Handler(s.store, s.sender.Provider, fn, &s.o))
 	s.t.Cleanup(srv.Close)
 	s.url = srv.URL
 }
@@ -153,7 +145,7 @@ func (s *shop) handle(ctx context.Context, tx *sql.Tx, e callback.Event) error {
 		}
 	}
 	if strings.HasPrefix(e.Status, "payment.") {
-		e = own(e)
+		e = theirs(e)
 	}
 	switch e.State {
 	case callback.Paid:
@@ -191,8 +183,8 @@ func (s *shop) refund(tx *sql.Tx, e callback.Event) func(context.Context) error 
 	}
 }
 
-// own reads the notices of the senders of Standard Webhooks in these tests.
-func own(e callback.Event) callback.Event {
+// theirs reads the notices of the senders of Standard Webhooks in these tests.
+func theirs(e callback.Event) callback.Event {
 	var notice struct {
 		Data struct {
 			Order, Payment, Refund string
@@ -233,9 +225,9 @@ func (s *shop) do(r *http.Request) reply {
 	return reply{res.StatusCode, string(body)}
 }
 
-func (s *shop) acknowledged() reply { return senders[s.sender.Provider.Name].acknowledged }
+func (s *shop) acknowledged() reply { return senders[s.name].acknowledged }
 
-func (s *shop) refused(status int) reply { return senders[s.sender.Provider.Name].refused(status) }
+func (s *shop) refused(status int) reply { return senders[s.name].refused(status) }
 
 // want fails the test unless the notice is answered so, and the provider takes it so.
 func (s *shop) want(n callbacktest.Notice, want reply) {
@@ -264,6 +256,14 @@ func (s *shop) order(want string) {
 	}
 }
 
+// ran fails the test unless the shop's code has run n times.
+func (s *shop) ran(n int64) {
+	s.t.Helper()
+	if got := s.runs.Load(); got != n {
+		s.t.Errorf("%d runs, want %d", got, n)
+	}
+}
+
 // rows fails the test unless n keys are remembered.
 func (s *shop) rows(n int) {
 	s.t.Helper()
@@ -273,13 +273,11 @@ func (s *shop) rows(n int) {
 	}
 }
 
-func (s *shop) failures() []callback.Failure {
+func (s *shop) exec(statement string) {
 	s.t.Helper()
-	all, err := callback.Failures(s.t.Context(), s.db, s.store, "", 10)
-	if err != nil {
+	if _, err := s.db.ExecContext(s.t.Context(), statement); err != nil {
 		s.t.Fatal(err)
 	}
-	return all
 }
 
 var errShop = errors.New("the shop's printer is on fire")

@@ -107,7 +107,7 @@ func (i *Inspection) growth(ctx context.Context, counts []hourly.Count, r *Repor
 	n := slices.IndexFunc(counts, func(c hourly.Count) bool { return c.Scope == scope && c.Outcome == rowsThen && c.Age >= day-4 })
 	if n >= 0 && r.Rows > manyRows && r.Rows > 2*counts[n].Times {
 		r.add(nebis.Warning, "growth", "clean-up does not keep up, or many more keys come than before",
-			"nebis stats shows which scopes they are of, Store.Purge removes what has expired",
+			"nebis stats shows which scopes they are of, nebis clean removes what has expired",
 			"the table has %s rows, and had %s %d hours ago", report.Count(int(r.Rows)), report.Count(int(counts[n].Times)), counts[n].Age)
 	}
 	if i.ReadOnly {

@@ -62,11 +62,11 @@ func (i *Inspection) size(ctx context.Context, t *keytable.Table, r *Report) err
 	r.looked("%s rows, %s of them expired", report.Count(int(s.Rows)), report.Count(int(s.Expired)))
 	if s.Lagging > 0 {
 		r.add(nebis.Warning, "clean-up", "the table grows without end, and with it the time of every operation and every backup",
-			"Call Store.Purge regularly, each time until it returns 0",
+			"Run nebis clean, by a timer or cron (docs/clean.md), or call Store.Purge regularly",
 			"%s rows have been expired for more than a day: nothing cleans the table", report.Count(int(s.Lagging)))
 	}
 	if s.Unstamped {
-		r.add(nebis.Note, "no-expiry", "they stay for ever", "Run nebis migrate up, which gives them an expiry",
+		r.add(nebis.Note, "no-expiry", "they stay for ever", "Run nebis migrate up, or nebis clean, which give them an expiry",
 			"there are rows of old code that have no expiry")
 	}
 	return nil

@@ -5,6 +5,8 @@ package deploytest
 import (
 	"os"
 	"os/exec"
+	"slices"
+	"strings"
 	"testing"
 )
 
@@ -18,14 +20,40 @@ func TestTheUnits(t *testing.T) {
 		t.Fatal(err)
 	}
 	g := newGround(t)
-	service := g.write("nebis-gateway.service", g.recipe("systemd/nebis-gateway.service", "/usr/local/bin/nebis", self))
-	socket := g.write("nebis-gateway.socket", g.recipe("systemd/nebis-gateway.socket"))
-	for _, args := range [][]string{
-		{"verify", "--man=no", service, socket},
-		{"security", "--offline=true", "--threshold=15", "--no-pager", service}, // of 100
+	for _, units := range [][]string{
+		{"nebis-gateway.service", "nebis-gateway.socket"},
+		{"nebis-clean.service", "nebis-clean.timer"},
+		{"nebis-check.service", "nebis-check.timer"},
 	} {
-		if out, err := exec.CommandContext(t.Context(), program, args...).CombinedOutput(); err != nil || args[0] == "verify" && len(out) > 0 {
-			t.Errorf("%s: %v\n%s", args[0], err, out)
+		service := g.write(units[0], g.recipe("systemd/"+units[0], "/usr/local/bin/nebis", self))
+		other := g.write(units[1], g.recipe("systemd/"+units[1]))
+		for _, args := range [][]string{
+			{"verify", "--man=no", service, other},
+			{"security", "--offline=true", "--threshold=15", "--no-pager", service}, // of 100
+		} {
+			if out, err := exec.CommandContext(t.Context(), program, args...).CombinedOutput(); err != nil || args[0] == "verify" && len(out) > 0 {
+				t.Errorf("%s %s: %v\n%s", args[0], units[0], err, out)
+			}
+		}
+	}
+}
+
+// What one unit is forbidden, the others are as well.
+func TestTheUnitsAreHardenedAlike(t *testing.T) {
+	t.Parallel()
+	g := &ground{t, ""}
+	hardening := func(name string) []string {
+		_, rest, found := strings.Cut(g.recipe("systemd/"+name), "CapabilityBoundingSet=\n")
+		if !found {
+			t.Fatalf("%s drops no capability", name)
+		}
+		rest, _, _ = strings.Cut(rest, "[Install]")
+		return strings.Fields(rest)
+	}
+	want := hardening("nebis-gateway.service")
+	for _, name := range []string{"nebis-clean.service", "nebis-check.service"} {
+		if got := hardening(name); !slices.Equal(got, want) {
+			t.Errorf("%s: %v\nthe gateway's: %v", name, got, want)
 		}
 	}
 }

@@ -35,8 +35,18 @@ func expiring() []fault {
 		},
 		{
 			name:    "purge without its condition on the status",
-			edits:   []edit{{"sqlite.go", "<= ` + sqliteNow + ` AND (status <> 'processing' OR token IS NULL) ORDER", "<= ` + sqliteNow + ` ORDER"}},
+			edits:   []edit{{"clean_sql.go", " AND (status <> 'processing' OR token IS NULL)", ""}},
 			foundBy: []probe{suite("sqlite-modernc", "Do/rows in processing do not expire")},
+		},
+		{
+			name:    "two sweep at a time",
+			edits:   []edit{{"sqlite.go", "WHERE COALESCE(lease_until, '') <= ` + sqliteNow,", "WHERE true`,"}},
+			foundBy: []probe{suite("sqlite-modernc", "Sweep/one runs at a time, a second ends at once")},
+		},
+		{
+			name:    "who has lost the turn to sweep goes on",
+			edits:   []edit{{"clean.go", "if err != nil || n != 1 {\n\t\treturn orElse(err, ErrSweeping)", "if err != nil || n < 0 {\n\t\treturn orElse(err, ErrSweeping)"}},
+			foundBy: []probe{suite("sqlite-modernc", "Sweep/who has lost the turn stops")},
 		},
 		{
 			name:    "expiry by the session's time instead of UTC",

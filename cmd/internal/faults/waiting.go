@@ -36,9 +36,9 @@ func waiting() []fault {
 		{
 			name: "Purge takes a connection before its turn (SQLite)",
 			edits: []edit{
-				{"store.go", "\tconn, err := s.db.Conn(ctx)\n\tif err != nil {\n\t\treturn 0, fmt.Errorf(\"nebis: purge: %w\", err)\n\t}\n\tdefer conn.Close()\n", ""},
-				{"store.go", "\tif s.d == SQLite { // its turn before a connection, as in begin\n",
-					"\tconn, err := s.db.Conn(ctx)\n\tif err != nil {\n\t\treturn 0, err\n\t}\n\tdefer conn.Close()\n\tif s.d == SQLite {\n"},
+				{"clean.go", "\tconn, err := s.db.Conn(ctx)\n\tif err != nil {\n\t\treturn err\n\t}\n\tdefer conn.Close()\n", ""},
+				{"clean.go", "\tif s.d == SQLite { // its turn before a connection, as in begin\n",
+					"\tconn, err := s.db.Conn(ctx)\n\tif err != nil {\n\t\treturn err\n\t}\n\tdefer conn.Close()\n\tif s.d == SQLite {\n"},
 			},
 			foundBy: []probe{test("suite", "TestPurgeAndDoDoNotWaitForEachOther")},
 		},

@@ -59,13 +59,13 @@ func pick(name string, all []string) (int, error) {
 		return i, nil
 	}
 	if len(all) == 0 {
-		return 0, mistake("this account sees no table at all")
+		return 0, Mistakef("this account sees no table at all")
 	}
 	shown := all
 	if len(shown) > 20 {
 		shown = append(append([]string{}, all[:20]...), fmt.Sprintf("… (%d in all)", len(all)))
 	}
-	return 0, mistake("there is no table %q; there are %s", name, strings.Join(shown, ", "))
+	return 0, Mistakef("there is no table %q; there are %s", name, strings.Join(shown, ", "))
 }
 
 // rowsOf runs a query and scans every row.

@@ -53,7 +53,8 @@ func (m *Mistake) Error() string { return m.err.Error() }
 // Unwrap returns what the database said, if it did.
 func (m *Mistake) Unwrap() error { return m.err }
 
-func mistake(format string, args ...any) error { return &Mistake{fmt.Errorf(format, args...)} }
+// Mistakef makes a Mistake, as fmt.Errorf makes an error.
+func Mistakef(format string, args ...any) error { return &Mistake{fmt.Errorf(format, args...)} }
 
 // finder is one search.
 type finder struct {
@@ -75,7 +76,7 @@ func Run(ctx context.Context, target dburl.Target, opts *Options) (*Result, erro
 	if err := checkWhere(f.opts.Where, target.Dialect); err != nil {
 		return nil, err
 	}
-	db, err := open(target)
+	db, err := Open(target)
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +125,7 @@ func (f *finder) prepare(ctx context.Context) error {
 		return err
 	}
 	if len(f.table.columns) == 0 {
-		return mistake("%s shows this account no columns: it may not read it, or it is a view that does not work or writes", f.table.name)
+		return Mistakef("%s shows this account no columns: it may not read it, or it is a view that does not work or writes", f.table.name)
 	}
 	f.result = newResult(f)
 	return f.choose()
@@ -167,7 +168,7 @@ func (f *finder) chooseAt() (column, error) {
 	}
 	c, ok := proposeAt(f.table)
 	if !ok {
-		return column{}, mistake("no column of %s looks like the time when a row was made: name it with --at", f.table.name)
+		return column{}, Mistakef("no column of %s looks like the time when a row was made: name it with --at", f.table.name)
 	}
 	f.result.ProposedAt = true
 	return c, nil
@@ -179,15 +180,24 @@ func (f *finder) chooseSame() ([]column, error) {
 	}
 	same, left := proposeSame(f.table, f.at)
 	if len(same) == 0 {
-		return nil, mistake("no column of %s tells what would be the same in a duplicate: name some with --same", f.table.name)
+		return nil, Mistakef("no column of %s tells what would be the same in a duplicate: name some with --same", f.table.name)
 	}
 	f.result.Proposed, f.result.LeftOut = true, left
 	return same, nil
 }
 
-// readOnly runs one read in a transaction of its own that cannot write.
 func (f *finder) readOnly(ctx context.Context, read func(*sql.Tx) error) error {
-	tx, err := f.db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	return ReadOnly(ctx, f.db, read)
+}
+
+// A Beginner is a pool or a connection.
+type Beginner interface {
+	BeginTx(context.Context, *sql.TxOptions) (*sql.Tx, error)
+}
+
+// ReadOnly runs one read in a transaction of its own that cannot write.
+func ReadOnly(ctx context.Context, db Beginner, read func(*sql.Tx) error) error {
+	tx, err := db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
 		return err
 	}

@@ -13,10 +13,10 @@ import (
 	"github.com/nebis-dev/nebis/cmd/internal/dburl"
 )
 
-// open is not Target.Open, whose settings are those of a writer: for SQLite
+// Open is not Target.Open, whose settings are those of a writer: for SQLite
 // they would change the file. Times come as text, in UTC where the database
-// knows the zone.
-func open(t dburl.Target) (*sql.DB, error) {
+// knows the zone. It has one connection.
+func Open(t dburl.Target) (*sql.DB, error) {
 	db, err := openDriver(t)
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", t, err)

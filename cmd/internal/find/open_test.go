@@ -30,7 +30,7 @@ func TestTheDatabaseItselfKeepsAReadFromWriting(t *testing.T) {
 		if _, err := writer.Exec("CREATE TABLE orders (id INTEGER PRIMARY KEY, created_at INTEGER)"); err != nil {
 			t.Fatal(err)
 		}
-		db, err := open(target)
+		db, err := Open(target)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -114,7 +114,7 @@ func TestRowsThatComeIntoARangeMeanwhileAreRead(t *testing.T) {
 	exec("INSERT INTO orders VALUES (1, 1, 1772366400), (3, 1, 1772366401), (5, 1, 1772366402)")
 	f := &finder{opts: Options{Table: "orders", Where: "id > 0", Page: 2}, sql: sqliteDialect{}}
 	f.opts.defaults(nebis.SQLite)
-	if f.db, err = open(target); err != nil {
+	if f.db, err = Open(target); err != nil {
 		t.Fatal(err)
 	}
 	defer f.db.Close()

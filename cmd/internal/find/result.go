@@ -152,7 +152,7 @@ func (r *Result) add(amount string) {
 // has told nothing.
 func (r *Result) finish(s *search) error {
 	if r.Rows > 0 && r.Timeless == r.Rows {
-		return mistake("no value of %s can be read as a time: it takes timestamps, text such as 2006-01-02 15:04:05, and seconds or milliseconds since 1970", r.At)
+		return Mistakef("no value of %s can be read as a time: it takes timestamps, text such as 2006-01-02 15:04:05, and seconds or milliseconds since 1970", r.At)
 	}
 	if r.from != 0 {
 		r.From, r.To = time.UnixMicro(r.from).In(r.location), time.UnixMicro(r.to).In(r.location)
@@ -171,7 +171,7 @@ func (r *Result) sum() error {
 		return nil
 	}
 	if r.Unadded > 0 && r.total.Sign() == 0 {
-		return mistake("the values of %s are no numbers that could be added up", r.Sum)
+		return Mistakef("the values of %s are no numbers that could be added up", r.Sum)
 	}
 	r.Total = r.total.FloatString(r.decimals)
 	return nil
@@ -186,12 +186,18 @@ const (
 
 // explain adds what the database's own message leaves open.
 func explain(err error) error {
+	if Writes(err) {
+		return Mistakef("--where, or the view, tries to write, and nothing here may: %w", err)
+	}
+	return fmt.Errorf("read: %w", err)
+}
+
+// Writes reports whether a database's error says that a read-only transaction would
+// write.
+func Writes(err error) bool {
 	var my *mysql.MySQLError
 	var pg *pgconn.PgError
 	var lite *sqlite.Error
-	if errors.As(err, &my) && my.Number == mysqlReadOnly || errors.As(err, &pg) && pg.Code == postgresReadOnly ||
-		errors.As(err, &lite) && lite.Code()&0xff == sqliteReadOnly {
-		return mistake("--where, or the view, tries to write, and nothing here may: %w", err)
-	}
-	return fmt.Errorf("read: %w", err)
+	return errors.As(err, &my) && my.Number == mysqlReadOnly || errors.As(err, &pg) && pg.Code == postgresReadOnly ||
+		errors.As(err, &lite) && lite.Code()&0xff == sqliteReadOnly
 }

@@ -45,7 +45,7 @@ func (t *table) named(wanted []string) ([]column, error) {
 	for _, name := range wanted {
 		i, ok := match(name, names(t.columns))
 		if !ok {
-			return nil, mistake("%s has no column %q; it has %s", t.name, name, strings.Join(names(t.columns), ", "))
+			return nil, Mistakef("%s has no column %q; it has %s", t.name, name, strings.Join(names(t.columns), ", "))
 		}
 		found = append(found, t.columns[i])
 	}

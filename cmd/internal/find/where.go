@@ -14,23 +14,35 @@ import (
 // It need not know how a database reads a backslash: one before a quote is
 // refused.
 func checkWhere(where string, d nebis.Dialect) error {
-	c := &condition{rest: where, dialect: d}
+	return (&condition{flag: "--where", takes: "one condition", rest: where, dialect: d}).check()
+}
+
+// A condition is SQL that somebody has written on the command line.
+type condition struct {
+	flag, takes string
+	whole, rest string
+	depth       int
+	dotted      bool // the name that comes belongs to a schema or a table
+	dialect     nebis.Dialect
+	marked      bool  // it may have question marks, which stand for values
+	marks       []int // where they are in the whole
+}
+
+func (c *condition) check() error {
+	c.whole = c.rest
 	for c.rest != "" {
 		if err := c.step(); err != nil {
 			return err
 		}
 	}
 	if c.depth != 0 {
-		return mistake("--where has an opening bracket without its closing one")
+		return c.wrong("has an opening bracket without its closing one")
 	}
 	return nil
 }
 
-type condition struct {
-	rest    string
-	depth   int
-	dotted  bool // the name that comes belongs to a schema or a table
-	dialect nebis.Dialect
+func (c *condition) wrong(format string, args ...any) error {
+	return Mistakef(c.flag+" "+format, args...)
 }
 
 func (c *condition) step() error {
@@ -39,16 +51,18 @@ func (c *condition) step() error {
 	case ch == '\'' || ch == '"' || ch == '`':
 		return c.quoted(ch)
 	case strings.HasPrefix(c.rest, "--") || strings.HasPrefix(c.rest, "/*") || ch == '#' && c.dialect == nebis.MySQL:
-		return mistake("--where has a comment, which could hide the rest of the statement: leave it out")
+		return c.wrong("has a comment, which could hide the rest of the statement: leave it out")
 	case ch == ';':
-		return mistake("--where has a second statement behind a semicolon: it takes one condition and never writes")
+		return c.wrong("has a second statement behind a semicolon: it takes %s and never writes", c.takes)
+	case ch == '?' && c.marked:
+		c.marks = append(c.marks, len(c.whole)-len(c.rest))
 	case ch == '\\' || ch == 0 || ch == '$' && c.dialect == nebis.Postgres || ch == '[' && c.dialect == nebis.SQLite || ch == '?' && c.dialect != nebis.Postgres:
-		return mistake("--where has a %q outside of quotes, which could be read in more than one way", string(ch))
+		return c.wrong("has a %q outside of quotes, which could be read in more than one way", string(ch))
 	case ch == '(':
 		c.depth++
 	case ch == ')':
 		if c.depth--; c.depth < 0 {
-			return mistake("--where has a closing bracket without its opening one")
+			return c.wrong("has a closing bracket without its opening one")
 		}
 	case isWord(ch):
 		return c.word()
@@ -62,15 +76,15 @@ func (c *condition) step() error {
 func (c *condition) quoted(q byte) error {
 	end := strings.IndexByte(c.rest[1:], q)
 	if end < 0 {
-		return mistake("--where has an opening %c without its closing one", q)
+		return c.wrong("has an opening %c without its closing one", q)
 	}
 	inner := c.rest[1 : end+1]
 	if strings.HasSuffix(inner, `\`) {
-		return mistake(`--where has a backslash before a quote: write a quote within a text twice ('')`)
+		return c.wrong(`has a backslash before a quote: write a quote within a text twice ('')`)
 	}
 	c.rest = c.rest[end+2:]
 	if c.called() {
-		return mistake("--where calls %c%s%c: a function goes without quotes", q, inner, q)
+		return c.wrong("calls %c%s%c: a function goes without quotes", q, inner, q)
 	}
 	c.dotted = false
 	return nil
@@ -88,9 +102,9 @@ func (c *condition) word() error {
 	c.dotted = false
 	switch {
 	case writing[word] && (!functions[word] || !c.called()):
-		return mistake("--where has the word %s: it takes a condition and never writes (a column of that name goes in quotes)", word)
+		return c.wrong("has the word %s: it takes %s and never writes (a column of that name goes in quotes)", word, c.takes)
 	case c.called() && (dotted || !functions[word] && !before[word] && !pure[word]):
-		return mistake("--where calls %s(), which is none of the functions that are known to compute and do nothing else (LOWER, COALESCE, DATE …): some write, lock or wait even in a read-only transaction", name)
+		return c.wrong("calls %s(), which is none of the functions that are known to compute and do nothing else (LOWER, COALESCE, DATE …): some write, lock or wait even in a read-only transaction", name)
 	}
 	return nil
 }

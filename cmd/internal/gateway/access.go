@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"strings"
 	"time"
 )
 
@@ -44,9 +45,31 @@ func (a *access) Write(p []byte) (int, error) {
 // Unwrap lets streams be flushed, and connections be taken over.
 func (a *access) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 
+// A Request is one that has ended.
+type Request struct {
+	Scope  string // of its route; empty: it is not protected
+	Status int
+	Took   time.Duration
+	Forms  int  // that got a key
+	Left   bool // a page whose forms were to get a key, and could not
+	Failed bool // the site did not answer
+}
+
+func (a *access) tell() {
+	if a.g.o.Done == nil || strings.HasPrefix(a.c.in.URL.Path, ownPrefix) {
+		return
+	}
+	r := Request{Status: a.ended(), Took: time.Since(a.began), Forms: a.c.forms, Left: a.c.left != "", Failed: a.c.err != nil}
+	if a.c.route != nil {
+		r.Scope = a.c.route.Scope
+	}
+	a.g.o.Done(r)
+}
+
 // done writes the line. It has the path and no query: sites put keys, mail
 // addresses and worse there.
 func (a *access) done() {
+	a.tell()
 	r := a.c.in
 	attrs := []slog.Attr{
 		slog.String("client", a.g.client(r)), slog.String("method", r.Method), slog.String("path", r.URL.Path),

@@ -3,6 +3,7 @@ package gateway
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"net/netip"
 	"net/url"
 	"slices"
@@ -16,8 +17,11 @@ type Config struct {
 	DB             string         // as package dburl has it
 	TrustedProxies []netip.Prefix // whose X-Forwarded-… are believed
 	Owner          Owner
-	Forms          []Pattern // pages whose forms get a key
-	Routes         []Route   // writes that are done once
+	Clean          time.Duration // how often expired keys are removed; 0: never
+	Metrics        string        // where Prometheus reads; empty: nowhere
+	MetricsPublic  bool          // other machines may reach it
+	Forms          []Pattern     // pages whose forms get a key
+	Routes         []Route       // writes that are done once
 }
 
 // Default is the configuration where nothing is said.
@@ -29,6 +33,7 @@ func Default() Config {
 			netip.MustParsePrefix("127.0.0.1/32"), netip.MustParsePrefix("::1/128"),
 		},
 		Owner: Owner{Kind: ownerVisitor},
+		Clean: 10 * time.Minute,
 	}
 }
 
@@ -137,13 +142,9 @@ func (c *Config) Settle() error {
 	if c.Upstream == "" {
 		add("upstream", errors.New("name the site behind the gateway, such as http://127.0.0.1:8081"))
 	}
+	add("metrics", Metrics(c.Metrics, c.MetricsPublic))
 	for i := range c.Routes {
 		add(fmt.Sprintf("routes[%d]", i), c.Routes[i].settle())
-		for j := range i {
-			if c.Routes[i].Match.sameAs(c.Routes[j].Match) {
-				add(fmt.Sprintf("routes[%d].match", i), fmt.Errorf("%q is that of routes[%d] again", c.Routes[i].Match, j))
-			}
-		}
 	}
 	return errors.Join(all...)
 }
@@ -164,7 +165,12 @@ func (c *Config) Warnings() []string {
 		all = append(all, "forms get a key, but no route is protected: only the script in the page holds a second click back")
 	}
 	for i := range c.Routes {
-		if r := &c.Routes[i]; len(c.Forms) == 0 && r.needsField() {
+		switch r := &c.Routes[i]; {
+		case !r.needsField():
+		case r.Match.Method == http.MethodGet:
+			all = append(all, fmt.Sprintf("%s: what is asked for by a link has no form and no header with a key, so nothing holds it back: "+
+				"name a part of its address as the key in the file, such as key: query:trade_no", r.Match))
+		case len(c.Forms) == 0:
 			all = append(all, fmt.Sprintf("%s: no page is named under forms (--forms), so nothing puts a key into its form; "+
 				"writes without a key are not held back, unless the site's own page has the field %s, or the sender the header Idempotency-Key",
 				r.Match, keyField))
@@ -187,16 +193,23 @@ func defaultKey() []KeySource {
 // Protect puts the patterns in place of the routes; a route of the same pattern
 // stays as it is.
 func (c *Config) Protect(patterns []Pattern) {
-	routes := make([]Route, len(patterns))
-	for i, p := range patterns {
-		routes[i] = NewRoute(p)
-		for _, r := range c.Routes {
-			if r.Match.sameAs(p) {
-				routes[i] = r
-			}
+	var routes []Route
+	for _, p := range patterns {
+		if find(routes, p) >= 0 {
+			continue // said twice, meant once
 		}
+		r := NewRoute(p)
+		if i := find(c.Routes, p); i >= 0 {
+			r = c.Routes[i]
+		}
+		routes = append(routes, r)
 	}
 	c.Routes = routes
+}
+
+// find returns which of the routes has the pattern p, or -1.
+func find(routes []Route, p Pattern) int {
+	return slices.IndexFunc(routes, func(r Route) bool { return r.Match.sameAs(p) })
 }
 
 func (p Pattern) sameAs(q Pattern) bool {

@@ -14,7 +14,9 @@ const whole = `addr: 127.0.0.1:8080
 upstream: http://127.0.0.1:8081
 db: sqlite:nebis-gateway.db
 trusted_proxies: [127.0.0.1/32, 10.1.2.3/8, "::1"]
+metrics: 127.0.0.1:9464
 owner: visitor            # visitor | cookie:NAME | header:NAME | none
+clean: 1h30m
 forms: ["GET /checkout*"]
 routes:
   - match: POST /checkout
@@ -65,6 +67,9 @@ upstream: http://127.0.0.1:8081
 db: sqlite:nebis-gateway.db
 trusted_proxies: [127.0.0.1/32, 10.0.0.0/8, "::1/128"]
 owner: visitor
+clean: 1h30m
+metrics: 127.0.0.1:9464
+metrics_public: false
 forms: ["GET /checkout*"]
 routes:
   - match: POST /checkout
@@ -122,7 +127,8 @@ func TestDefaults(t *testing.T) {
 	var out bytes.Buffer
 	_ = c.Print(&out)
 	for _, line := range []string{
-		"addr: 127.0.0.1:8080", "db: sqlite:nebis-gateway.db", `trusted_proxies: [127.0.0.1/32, "::1/128"]`, "owner: visitor", "forms: []",
+		"addr: 127.0.0.1:8080", "db: sqlite:nebis-gateway.db", `trusted_proxies: [127.0.0.1/32, "::1/128"]`, "owner: visitor",
+		"clean: 10m", `metrics: ""`, "metrics_public: false", "forms: []",
 		"scope: /checkout", "key: [form:idempotency_key, header:Idempotency-Key]", `kind: ""`, "required: false", "status: 200-399", `body: ""`,
 		"on_upstream_error: unknown", "on_store_error: closed", "keep: 24h", `wait: ""`, "deadline: 1m", "max_body: 1MiB",
 	} {
@@ -147,10 +153,12 @@ func TestAMistakeInTheFileIsToldWithItsLineAndField(t *testing.T) {
 		{"upstream: http://ann:s3cret@x", "nebis.yaml:1: upstream: it has a user name"},
 		{"upstream: http://x/shop", `nebis.yaml:1: upstream: "http://x/shop": give scheme, host and port only`},
 		{"addr: '8080'", `nebis.yaml:1: addr: "8080" is not HOST:PORT`},
+		{"metrics: here", `nebis.yaml:1: metrics: "here" is not HOST:PORT`},
+		{"metrics_public: yes", `nebis.yaml:1: metrics_public: "yes" is not true or false`},
 		{"db: oracle:x", "nebis.yaml:1: db: unknown kind of database"},
 		{"routes:\n- match: POTS /order.php", `nebis.yaml:2: routes[0].match: "POTS /order.php": "POTS" is none of the methods`},
 		{"forms: [HEAD /x]", `nebis.yaml:1: forms[0]: "HEAD /x": "HEAD" is none of the methods`},
-		{"adr: x", `nebis.yaml:1: adr: unknown field "adr"; there are addr, db, `},
+		{"adr: x", `nebis.yaml:1: adr: unknown field "adr"; there are addr, clean, db, `},
 		{"addr: a:1\naddr: b:1", "nebis.yaml:2: addr: the field is there twice"},
 		{"addr:\n", "nebis.yaml:1: addr: a value is missing"},
 		{"addr: [a]\n", "nebis.yaml:1: addr: a value is missing"},
@@ -158,6 +166,8 @@ func TestAMistakeInTheFileIsToldWithItsLineAndField(t *testing.T) {
 		{"addr: 'x", "nebis.yaml: "},
 		{"addr: a:1\n---\naddr: b:1", "more than one document"},
 		{"trusted_proxies: [127.0.0.1/32,\n  local]", `nebis.yaml:2: trusted_proxies[1]: "local" is not an address range`},
+		{"clean: never", `nebis.yaml:1: clean: "never" is not off, or a time`},
+		{"clean: 1ms", `nebis.yaml:1: clean: "1ms" is not off, or a time`},
 		{"owner: visiter", `nebis.yaml:1: owner: "visiter" is not visitor, cookie:NAME`},
 		{"owner: 'cookie:a b'", "nebis.yaml:1: owner: "},
 		{"forms: GET checkout", `nebis.yaml:1: forms[0]: "GET checkout": the path begins with a slash`},
@@ -210,42 +220,12 @@ func TestAllMistakesAreToldAtOnce(t *testing.T) {
 	}
 }
 
-func TestWhatDoesNotGoTogetherIsFound(t *testing.T) {
-	for _, c := range []struct{ text, says string }{
-		{"", "upstream: name the site"},
-		{"upstream: http://x\nroutes:\n- match: POST /a?x=1&y=2\n- match: POST  /a?y=2&x=1", "routes[1].match"},
-	} {
-		conf := read(t, c.text)
-		err := conf.Settle()
-		if err == nil || !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), "s3cret") {
-			t.Errorf("%q: %v, wanted %q", c.text, err, c.says)
-		}
-	}
-}
-
-func TestWhatIsMostLikelyNotMeantIsWarnedOf(t *testing.T) {
-	const route = "upstream: http://x\nroutes:\n- match: POST /checkout\n"
-	for _, c := range []struct{ text, says string }{
-		{route, "POST /checkout: no page is named under forms"},
-		{route + "  kind: form\n", "POST /checkout: no page"},
-		{route + "forms: GET /checkout", ""},
-		{route + "  kind: api\n", ""},
-		{route + "  required: true\n", ""},
-		{route + "  key: form:order_no\n", ""},
-		{"upstream: http://x\nforms: GET /checkout", "no route is protected"},
-	} {
-		conf := read(t, c.text)
-		if got := strings.Join(conf.Warnings(), "\n"); !strings.Contains(got, c.says) || c.says == "" && got != "" {
-			t.Errorf("%q: %q, wanted %q", c.text, got, c.says)
-		}
-	}
-}
-
 func TestFlagsWinOverTheEnvironmentAndThatOverTheFile(t *testing.T) {
 	c := read(t, whole)
 	environment := map[string]string{
 		"NEBIS_ADDR": "127.0.0.1:1", "NEBIS_DB": "sqlite:env.db", "NEBIS_OWNER": "none", "NEBIS_UPSTREAM": "",
 		"NEBIS_FORMS": "GET /a,GET /b\nGET /c", "NEBIS_PROTECT": "POST /env", "NEBIS_TRUSTED_PROXIES": "10.0.0.1",
+		"NEBIS_METRICS": ":9", "NEBIS_METRICS_PUBLIC": "true",
 	}
 	overrides := append(FromEnvironment(func(n string) string { return environment[n] }),
 		Override{"addr", "--addr", []string{"127.0.0.1:2"}},
@@ -256,7 +236,7 @@ func TestFlagsWinOverTheEnvironmentAndThatOverTheFile(t *testing.T) {
 	if c.Addr != "127.0.0.1:2" || c.DB != "sqlite:env.db" || c.Owner.Kind != "none" || c.Upstream != "http://127.0.0.1:8081" {
 		t.Errorf("got %+v", c)
 	}
-	if len(c.Forms) != 3 || c.Forms[2].String() != "GET /c" || len(c.TrustedProxies) != 1 {
+	if len(c.Forms) != 3 || c.Forms[2].String() != "GET /c" || len(c.TrustedProxies) != 1 || c.Metrics != ":9" || !c.MetricsPublic {
 		t.Errorf("got %+v", c)
 	}
 	// "POST /checkout" was replaced by NEBIS_PROTECT before the flag came.
@@ -276,5 +256,24 @@ func TestARouteKeepsWhatTheFileSaysOfIt(t *testing.T) {
 	}
 	if len(c.Routes) != 1 || c.Routes[0].Scope != "order" {
 		t.Errorf("the routes are %+v", c.Routes)
+	}
+}
+
+// Numbers tell how the business goes: nobody else reads them by a slip.
+func TestMetricsAreForThisMachineUnlessItIsSaid(t *testing.T) {
+	for addr, fine := range map[string]bool{
+		"": true, "127.0.0.1:1": true, "[::1]:1": true, "localhost:1": true, "[::ffff:127.0.0.1]:1": true,
+		":1": false, "0.0.0.0:1": false, "[::]:1": false, "10.0.0.1:1": false, "shop.example:1": false, "localhost.shop.example:1": false,
+	} {
+		if err := Metrics(addr, false); fine != (err == nil) || err != nil && !errors.Is(err, ErrMetricsPublic) {
+			t.Errorf("%q: %v", addr, err)
+		}
+		if err := Metrics(addr, true); err != nil {
+			t.Errorf("%q, public: %v", addr, err)
+		}
+	}
+	c := read(t, "upstream: http://127.0.0.1:8081\nmetrics: ':9464'\n")
+	if err := c.Settle(); !errors.Is(err, ErrMetricsPublic) {
+		t.Errorf("the file may say :9464: %v", err)
 	}
 }

@@ -15,8 +15,11 @@ func (c *Config) fields(f *file) map[string]reader {
 		"db":              one(f, &c.DB, parseDB),
 		"trusted_proxies": many(f, &c.TrustedProxies, parsePrefix),
 		"owner":           one(f, &c.Owner, parseOwner),
+		"clean":           one(f, &c.Clean, parseClean),
 		"forms":           many(f, &c.Forms, ParsePattern),
 		"routes":          c.readRoutes(f),
+		"metrics":         one(f, &c.Metrics, parseMetrics),
+		"metrics_public":  one(f, &c.MetricsPublic, parseBool),
 	}
 }
 
@@ -34,6 +37,9 @@ func (c *Config) readRoutes(f *file) reader {
 			f.fields(item, within, r.fields(f))
 			if len(f.mistakes) == before {
 				f.settle(item, within, &r)
+			}
+			if j := find(c.Routes, r.Match); j >= 0 && len(f.mistakes) == before {
+				f.wrong(item, within+".match", fmt.Errorf("%q is that of %s[%d] again: a write has one route", r.Match, field, j))
 			}
 			c.Routes = append(c.Routes, r)
 		}

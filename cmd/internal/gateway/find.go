@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/nebis-dev/nebis"
+	"github.com/nebis-dev/nebis/cmd/internal/pointer"
 	"github.com/nebis-dev/nebis/nebishttp"
 )
 
@@ -119,13 +120,13 @@ func partValues(parts *multipart.Reader, name string) (values []string) {
 
 // jsonValue follows a pointer in what there is of a body; a text or a number can be
 // a key.
-func jsonValue(body []byte, whole bool, pointer string) string {
+func jsonValue(body []byte, whole bool, path string) string {
 	body = bytes.TrimPrefix(body, utf8BOM)
 	dec := json.NewDecoder(bytes.NewReader(body))
 	dec.UseNumber()
-	names := strings.Split(strings.TrimPrefix(pointer, "/"), "/")
+	names := strings.Split(strings.TrimPrefix(path, "/"), "/")
 	for i, n := range names {
-		names[i] = unescapePointer(n)
+		names[i] = pointer.Unescape(n)
 	}
 	if goTo(dec, names) != nil {
 		return ""

@@ -27,6 +27,10 @@ type Options struct {
 	// is guarded and no page is changed.
 	Observe *Observer
 
+	// Done, if set, is told of each request that has ended, but for those to the
+	// gateway's own pages.
+	Done func(Request)
+
 	// Log gets a line for each request, and what goes wrong: never a key, a body or
 	// the value of a parameter. Defaults to slog.Default().
 	Log *slog.Logger

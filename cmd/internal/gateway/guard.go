@@ -7,7 +7,10 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"slices"
+	"sync/atomic"
+	"time"
 
 	"github.com/nebis-dev/nebis"
 	"github.com/nebis-dev/nebis/nebishttp"
@@ -24,7 +27,7 @@ func Guard(store *nebis.Store, c Config, secret []byte, log *slog.Logger) func(*
 		}
 		lease := m.Lease(r.Scope, r.lease(newVerifier(r, upstream, log)))
 		return func(site http.Handler) http.Handler {
-			return &guarded{r, site, lease(&leased{r, site})}
+			return &guarded{route: r, site: site, once: lease(&leased{r, site}), log: log}
 		}, nil
 	}
 }
@@ -77,6 +80,9 @@ type guarded struct {
 	route *Route
 	site  http.Handler
 	once  http.Handler
+	log   *slog.Logger
+
+	warned atomic.Int64 // when it was last told that a write had no key, in Unix seconds
 }
 
 func (g *guarded) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -91,12 +97,28 @@ func (g *guarded) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		nebishttp.WriteError(w, r, err)
 	case key == "" && !g.route.Required:
+		g.warn(r)
 		g.site.ServeHTTP(w, r)
 	case key == "" && g.route.readsField():
 		g.once.ServeHTTP(w, r) // which refuses it, and offers a person to send it with a key
 	default:
 		g.once.ServeHTTP(w, nebishttp.WithKey(r.WithContext(WithKey(r.Context(), key)), key))
 	}
+}
+
+// warn tells, once a minute, that a write passes which nothing holds back: the pattern
+// of its page may be missing under forms, or not fit.
+func (g *guarded) warn(r *http.Request) {
+	now, before := time.Now().Unix(), g.warned.Load()
+	if now-before < 60 || !g.warned.CompareAndSwap(before, now) {
+		return
+	}
+	page := "not told by the sender"
+	if u, err := url.Parse(r.Referer()); err == nil && u.Path != "" {
+		page = u.Path
+	}
+	g.log.Warn("a write to a protected route came without a key, and is not held back: is its page under forms?",
+		"route", g.route.Match.String(), "page", page)
 }
 
 // readsField reports whether the key is looked for in the field that ours is in.

@@ -18,6 +18,9 @@ func (c *Config) Print(w io.Writer) error {
 	p.field("", "db", c.DB)
 	p.list("", "trusted_proxies", texts(c.TrustedProxies))
 	p.field("", "owner", c.Owner.String())
+	p.field("", "clean", formatClean(c.Clean))
+	p.field("", "metrics", c.Metrics)
+	p.line("metrics_public: " + strconv.FormatBool(c.MetricsPublic))
 	p.list("", "forms", texts(c.Forms))
 	if len(c.Routes) == 0 {
 		p.line("routes: []")

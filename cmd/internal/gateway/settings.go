@@ -41,6 +41,10 @@ func (c *Config) apply(o Override) (err error) {
 		c.Owner, err = parseOwner(last)
 	case "trusted_proxies":
 		c.TrustedProxies, err = all(o.Values, parsePrefix)
+	case "metrics":
+		c.Metrics, err = parseMetrics(last)
+	case "metrics_public":
+		c.MetricsPublic, err = parseBool(last)
 	case "forms":
 		c.Forms, err = all(o.Values, ParsePattern)
 	case "protect":
@@ -73,6 +77,7 @@ var environment = []struct {
 	list  bool
 }{
 	{"addr", false}, {"upstream", false}, {"db", false}, {"owner", false},
+	{"metrics", false}, {"metrics_public", false},
 	{"trusted_proxies", true}, {"forms", true}, {"protect", true},
 }
 

@@ -8,6 +8,8 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+
+	"github.com/nebis-dev/nebis/cmd/internal/pointer"
 )
 
 // Success says which answers of the site mean that the write has taken effect.
@@ -85,11 +87,11 @@ func parseJSONRule(s string) (*jsonRule, error) {
 	if s == "" {
 		return nil, nil
 	}
-	pointer, value, given := strings.Cut(s, "=")
-	if !strings.HasPrefix(pointer, "/") {
+	path, value, given := strings.Cut(s, "=")
+	if !strings.HasPrefix(path, "/") {
 		return nil, fmt.Errorf("%q is not like /code=0, /status=paid or /order/id", s)
 	}
-	return &jsonRule{s, pointer, scalar(value), given}, nil
+	return &jsonRule{s, path, scalar(value), given}, nil
 }
 
 // scalar reads a value as JSON does; what is none is a text.
@@ -110,7 +112,7 @@ func (j *jsonRule) holds(body []byte) bool {
 	if json.Unmarshal(bytes.TrimPrefix(body, utf8BOM), &doc) != nil {
 		return false
 	}
-	got, ok := pointTo(doc, j.pointer)
+	got, ok := pointer.To(doc, j.pointer)
 	if !j.given {
 		return ok && got != nil
 	}
@@ -119,42 +121,4 @@ func (j *jsonRule) holds(body []byte) bool {
 		return ok && got == j.want
 	}
 	return false
-}
-
-// pointTo follows a JSON pointer.
-func pointTo(doc any, pointer string) (any, bool) {
-	for part := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
-		part = unescapePointer(part)
-		switch v := doc.(type) {
-		case map[string]any:
-			next, ok := v[part]
-			if !ok {
-				return nil, false
-			}
-			doc = next
-		case []any:
-			i, ok := index(part, len(v))
-			if !ok {
-				return nil, false
-			}
-			doc = v[i]
-		default:
-			return nil, false
-		}
-	}
-	return doc, true
-}
-
-func unescapePointer(s string) string { return strings.NewReplacer("~1", "/", "~0", "~").Replace(s) }
-
-// index reads an array's index as RFC 6901 writes it.
-func index(s string, n int) (int, bool) {
-	i := 0
-	for _, c := range []byte(s) {
-		if c < '0' || c > '9' || i > n {
-			return 0, false
-		}
-		i = i*10 + int(c-'0')
-	}
-	return i, s != "" && i < n && (s == "0" || s[0] != '0')
 }

@@ -36,6 +36,25 @@ func parseDuration(s string) (time.Duration, error) {
 	return days + d, nil
 }
 
+// parseClean reads how often expired keys are removed.
+func parseClean(s string) (time.Duration, error) {
+	if s == "off" {
+		return 0, nil
+	}
+	d, err := parseDuration(s)
+	if err != nil || d < time.Second {
+		return 0, fmt.Errorf("%q is not off, or a time of a second at least, such as 10m", s)
+	}
+	return d, nil
+}
+
+func formatClean(d time.Duration) string {
+	if d == 0 {
+		return "off"
+	}
+	return formatDuration(d)
+}
+
 func formatDuration(d time.Duration) string {
 	if d > day && d%day == 0 {
 		return strconv.Itoa(int(d/day)) + "d"

@@ -51,8 +51,9 @@ type Shop struct {
 	outside          string // where the simulated services are
 }
 
-// New makes the shop. It does not touch the database: Migrate does.
-func New(db *sql.DB, d nebis.Dialect, log *slog.Logger) (*Shop, error) {
+// New makes the shop. It does not touch the database: Migrate does. What its Store does
+// is told to observe, too.
+func New(db *sql.DB, d nebis.Dialect, log *slog.Logger, observe ...func(context.Context, nebis.Event)) (*Shop, error) {
 	own, err := dialectOf(d)
 	if err != nil {
 		return nil, err
@@ -61,7 +62,12 @@ func New(db *sql.DB, d nebis.Dialect, log *slog.Logger) (*Shop, error) {
 	if err != nil {
 		return nil, err
 	}
-	store, err := nebis.New(db, d, &nebis.Options{Table: keyTable, Observe: counts.Observe})
+	store, err := nebis.New(db, d, &nebis.Options{Table: keyTable, Observe: func(ctx context.Context, e nebis.Event) {
+		counts.Observe(ctx, e)
+		for _, o := range observe {
+			o(ctx, e)
+		}
+	}})
 	if err != nil {
 		return nil, err
 	}
@@ -116,6 +122,9 @@ func (s *Shop) Migrate(ctx context.Context) error {
 
 // Counts are those of its operations, for its Run to write.
 func (s *Shop) Counts() *hourly.Counter { return s.counts }
+
+// Store has the shop's keys.
+func (s *Shop) Store() *nebis.Store { return s.store }
 
 // Handler is the shop's web site and API.
 func (s *Shop) Handler() http.Handler {

@@ -8,7 +8,6 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
 
@@ -56,7 +55,7 @@ func Find(ctx context.Context, db *sql.DB, d nebis.Dialect, t *keytable.Table, o
 	}
 	for i := range r.Held {
 		r.Held[i].Seconds = int64(r.Held[i].Age.Seconds())
-		r.Held[i].Query = Shape(r.Held[i].Query)
+		r.Held[i].Query = Shape(d, r.Held[i].Query)
 	}
 	return r, nil
 }
@@ -93,36 +92,3 @@ func (t Transaction) String() string {
 	}
 	return b.String()
 }
-
-// What is left out of a statement: texts, numbers, comments. Quoting goes first, so
-// that nothing in a text is taken for anything else; a text that does not end is
-// taken to the end.
-var values = regexp.MustCompile(`'(?:[^'\\]|\\.|'')*(?:'|$)|"(?:[^"\\]|\\.|"")*"?|\$[A-Za-z_]*\$.*|\$\d+|/\*.*?(?:\*/|$)|--[^\n]*|\b0[xX][0-9A-Fa-f]+\b|\b\d+(?:\.\d+)?(?:[eE][+-]?\d+)?\b`)
-
-// longest is how much of a statement is shown.
-const longest = 160
-
-// Shape is a statement without its values, on one line and shortened: keys, owners
-// and what people write must not get into a log.
-func Shape(query string) string {
-	query = values.ReplaceAllStringFunc(strings.ReplaceAll(query, "\n", " "), func(v string) string {
-		switch {
-		case strings.HasPrefix(v, "/*"), strings.HasPrefix(v, "--"):
-			return " "
-		case parameter.MatchString(v), identifier.MatchString(v):
-			return v
-		}
-		return "?"
-	})
-	query = strings.Join(strings.Fields(query), " ")
-	if runes := []rune(query); len(runes) > longest {
-		query = string(runes[:longest]) + "…"
-	}
-	return query
-}
-
-var parameter = regexp.MustCompile(`^\$\d+$`)
-
-// A word in double quotes is a name on PostgreSQL and SQLite. On MySQL it may be a
-// text, but one without a blank, a digit or a dash is no key.
-var identifier = regexp.MustCompile(`^"[A-Za-z_]+"$`)
