@@ -175,7 +175,7 @@ func TestExitCodesOfReconcile(t *testing.T) {
 func TestReconcileOnTheDemoShop(t *testing.T) {
 	dburltest.Everywhere(t, func(t *testing.T, url string) {
 		k := newKeyed(t, url, "nebis_demo_idempotency")
-		s, err := shop.New(k.db, k.store.Dialect(), slog.New(slog.DiscardHandler))
+		s, err := shop.New(k.db, k.store.Dialect(), slog.New(slog.DiscardHandler), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

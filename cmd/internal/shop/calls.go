@@ -15,8 +15,8 @@ import (
 	"github.com/nebis-dev/nebis/outbox"
 )
 
-// callTable has the calls to the outside.
-const callTable = "nebis_demo_outbox"
+// CallTable has the calls to the outside.
+const CallTable = "nebis_demo_outbox"
 
 // An errand is what a call says to the other side.
 type errand struct {

@@ -47,13 +47,23 @@ type Shop struct {
 
 	calls            *outbox.Outbox
 	provider, forger *callbacktest.Sender // the simulated payment provider, and who is not
+	heard            http.Handler         // what the provider says
 	cuts             cuts
 	outside          string // where the simulated services are
 }
 
-// New makes the shop. It does not touch the database: Migrate does. What its Store does
-// is told to observe, too.
-func New(db *sql.DB, d nebis.Dialect, log *slog.Logger, observe ...func(context.Context, nebis.Event)) (*Shop, error) {
+// Options are who else is told of what the shop does. Nobody needs to be.
+type Options struct {
+	Observe      func(context.Context, nebis.Event)                    // its operations
+	ObserveCalls func(context.Context, outbox.Event)                   // its calls to the outside
+	Callback     func(provider string, next http.Handler) http.Handler // wraps its callbacks
+}
+
+// New makes the shop. It does not touch the database: Migrate does.
+func New(db *sql.DB, d nebis.Dialect, log *slog.Logger, o *Options) (*Shop, error) {
+	if o == nil {
+		o = &Options{}
+	}
 	own, err := dialectOf(d)
 	if err != nil {
 		return nil, err
@@ -64,8 +74,8 @@ func New(db *sql.DB, d nebis.Dialect, log *slog.Logger, observe ...func(context.
 	}
 	store, err := nebis.New(db, d, &nebis.Options{Table: keyTable, Observe: func(ctx context.Context, e nebis.Event) {
 		counts.Observe(ctx, e)
-		for _, o := range observe {
-			o(ctx, e)
+		if o.Observe != nil {
+			o.Observe(ctx, e)
 		}
 	}})
 	if err != nil {
@@ -78,21 +88,28 @@ func New(db *sql.DB, d nebis.Dialect, log *slog.Logger, observe ...func(context.
 	s := &Shop{db: db, sql: own, store: store, counts: counts, pages: pages, log: log,
 		sessions: newSessions(), likes: newOnce(24 * time.Hour), views: newOnce(30 * time.Minute), lost: newOnce(time.Hour)}
 	s.guard = nebishttp.New(store, ownerOf, &nebishttp.Options{Error: s.failed, Problem: s.answer, Logger: log})
-	return s, s.deal(d)
+	return s, s.deal(d, o)
 }
 
 // deal makes what the shop needs to deal with others: its calls, and the keys of the
 // simulated provider, which are new at each start.
-func (s *Shop) deal(d nebis.Dialect) (err error) {
-	if s.calls, err = outbox.New(s.db, d, &outbox.Options{Table: callTable, Lease: callLease, Poll: callPoll}); err != nil {
+func (s *Shop) deal(d nebis.Dialect, o *Options) (err error) {
+	s.calls, err = outbox.New(s.db, d, &outbox.Options{Table: CallTable, Lease: callLease, Poll: callPoll, Observe: o.ObserveCalls})
+	if err != nil {
 		return err
 	}
 	s.handleCalls()
 	if s.provider, err = callbacktest.Epay(callbacktest.Keys{}); err != nil {
 		return err
 	}
-	s.forger, err = callbacks.Forged("epay", s.provider)
-	return err
+	if s.forger, err = callbacks.Forged("epay", s.provider); err != nil {
+		return err
+	}
+	s.heard = callback.Handler(s.store, s.provider.Provider, s.paid, &callback.Options{Log: s.log})
+	if o.Callback != nil {
+		s.heard = o.Callback(s.provider.Provider.Name, s.heard)
+	}
+	return nil
 }
 
 // Migrate makes the tables that are missing and puts the goods on the shelf.
@@ -126,6 +143,9 @@ func (s *Shop) Counts() *hourly.Counter { return s.counts }
 // Store has the shop's keys.
 func (s *Shop) Store() *nebis.Store { return s.store }
 
+// Calls are its calls to the outside, for others to look at and to clean.
+func (s *Shop) Calls() *outbox.Outbox { return s.calls }
+
 // Handler is the shop's web site and API.
 func (s *Shop) Handler() http.Handler {
 	mux := http.NewServeMux()
@@ -145,7 +165,7 @@ func (s *Shop) Handler() http.Handler {
 	mux.Handle("POST /batch", s.recovered(http.HandlerFunc(s.placeBatch)))
 
 	// What others have a part in.
-	mux.Handle("GET /callbacks/epay", s.hearing(callback.Handler(s.store, s.provider.Provider, s.paid, &callback.Options{Log: s.log})))
+	mux.Handle("GET /callbacks/epay", s.hearing(s.heard))
 	mux.Handle("POST /orders/{id}/cancel", s.recovered(s.guard.Tx("cancel", s.cancel, &nebishttp.Route{Ignore: []string{refundService}})))
 	mux.HandleFunc("POST /provider/{id}", s.firePage)
 
