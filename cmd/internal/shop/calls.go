@@ -24,19 +24,15 @@ type errand struct {
 	Cents int64 `json:"cents,omitempty"`
 }
 
-// The two services that are called, and the events that tell of their calls.
+// The services that are called. There is a simulated one for each.
 const (
-	couponService = "coupon"
-	refundService = "refund"
+	couponService   = "coupon"
+	withdrawService = "withdraw" // takes a coupon back
+	refundService   = "refund"
 )
 
-var callOf = map[string]string{couponAdded: couponService, refundAdded: refundService}
-
-// The points that stand in for what has failed for good.
-const (
-	insteadOfCoupon = 30
-	pointsPerYuan   = 10
-)
+// callOf has the events that tell of a call.
+var callOf = map[string]string{couponAdded: couponService, withdrawAdded: withdrawService, refundAdded: refundService}
 
 // How the calls are made: with more haste than a real shop, so that people see the
 // end of it. A call whose worker has vanished is another's after the lease.
@@ -49,11 +45,50 @@ const (
 )
 
 func (s *Shop) handleCalls() {
+	s.handle(couponService, s.couponCame, s.noCouponCame)
+	s.handle(withdrawService, s.couponGone, nil) // fails it for good, a person looks
+	s.handle(refundService, s.refundDone, s.refundFailed)
+}
+
+// A consequence is what the shop writes down when a call has come to its end.
+type consequence func(ctx context.Context, tx *sql.Tx, e errand) error
+
+// handle says what follows when a service has answered, and when it has failed for good.
+func (s *Shop) handle(service string, answered, failed consequence) {
 	c := outbox.Call{Attempts: callAttempts, Backoff: callBackoff, MaxBackoff: 4 * callBackoff, Timeout: callTimeout}
-	c.Do, c.Compensate = s.trying(s.giveCoupon), s.missCoupon
-	s.calls.Handle(couponService, c)
-	c.Do, c.Compensate = s.trying(s.giveBack), s.credit
-	s.calls.Handle(refundService, c)
+	c.Do = func(ctx context.Context, j *outbox.Job) (any, error) {
+		var e errand
+		if err := j.Decode(&e); err != nil {
+			return nil, outbox.Permanent(err)
+		}
+		answer, err := s.ask(ctx, j)
+		s.tally.tried(e.Order, j, err)
+		if err != nil {
+			return nil, err
+		}
+		// It may run again, should the process die now: then the service says the same.
+		return answer, s.store.Tx(ctx, func(ctx context.Context, tx *sql.Tx) error { return answered(ctx, tx, e) })
+	}
+	if failed != nil {
+		// It commits together with the state of the call, so it happens once.
+		c.Compensate = func(ctx context.Context, tx *sql.Tx, j *outbox.Job) error {
+			var e errand
+			if err := j.Decode(&e); err != nil {
+				return err
+			}
+			return failed(ctx, tx, e)
+		}
+	}
+	s.calls.Handle(service, c)
+}
+
+// addCall adds a call to the outside in the transaction, and notes which it is.
+func (s *Shop) addCall(ctx context.Context, tx *sql.Tx, kind string, e errand) error {
+	id, err := s.calls.Add(ctx, tx, callOf[kind], e)
+	if err != nil {
+		return err
+	}
+	return s.record(ctx, tx, e.Order, kind, id)
 }
 
 // Work makes the calls to the outside until ctx has ended and those under way are
@@ -71,98 +106,6 @@ func (s *Shop) Work(ctx context.Context) error {
 	err = s.calls.Run(ctx)
 	shut()
 	return errors.Join(err, <-closed)
-}
-
-// trying notes each try of a call, for the page of the order.
-func (s *Shop) trying(do func(context.Context, errand, *outbox.Job) (any, error)) func(context.Context, *outbox.Job) (any, error) {
-	return func(ctx context.Context, j *outbox.Job) (any, error) {
-		var e errand
-		if err := j.Decode(&e); err != nil {
-			return nil, outbox.Permanent(err)
-		}
-		result, err := do(ctx, e, j)
-		seen := note{What: j.Name, Outcome: "answered", N: j.Attempts}
-		if err != nil {
-			seen.Outcome, seen.Text = "failed", err.Error()
-		}
-		s.tally.note(e.Order, seen)
-		return result, err
-	}
-}
-
-// giveCoupon asks for the coupon of an order that was paid. It may run again, with
-// the same key.
-func (s *Shop) giveCoupon(ctx context.Context, e errand, j *outbox.Job) (any, error) {
-	o, err := s.find(ctx, e.Order)
-	if err != nil {
-		return nil, err
-	}
-	if o.Status != paid && o.Status != pickedUp {
-		return map[string]string{"not asked for": "the order is " + o.Status}, nil
-	}
-	number, err := s.ask(ctx, j)
-	if err != nil {
-		return nil, err
-	}
-	return number, s.store.Tx(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		return s.record(ctx, tx, e.Order, couponGiven, 0)
-	})
-}
-
-// missCoupon is the compensation: points in the coupon's place. It commits together
-// with the state of the call, so it happens once.
-func (s *Shop) missCoupon(ctx context.Context, tx *sql.Tx, j *outbox.Job) error {
-	var e errand
-	if err := j.Decode(&e); err != nil {
-		return err
-	}
-	o, err := s.findIn(ctx, tx, e.Order)
-	if err != nil {
-		return err
-	}
-	if o.Status != paid && o.Status != pickedUp {
-		return nil
-	}
-	if err := s.give(ctx, tx, o.Visitor, insteadOfCoupon); err != nil {
-		return err
-	}
-	return s.record(ctx, tx, e.Order, noCoupon, insteadOfCoupon)
-}
-
-// giveBack sends the money of a cancelled order back.
-func (s *Shop) giveBack(ctx context.Context, e errand, j *outbox.Job) (any, error) {
-	number, err := s.ask(ctx, j)
-	if err != nil {
-		return nil, err
-	}
-	return number, s.store.Tx(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		moved, err := s.move(ctx, tx, e.Order, refunding, refunded)
-		if err != nil || !moved {
-			return err
-		}
-		return s.record(ctx, tx, e.Order, refunded, e.Cents)
-	})
-}
-
-// credit is the compensation: the money cannot be sent back, and becomes points.
-func (s *Shop) credit(ctx context.Context, tx *sql.Tx, j *outbox.Job) error {
-	var e errand
-	if err := j.Decode(&e); err != nil {
-		return err
-	}
-	moved, err := s.move(ctx, tx, e.Order, refunding, credited)
-	if err != nil || !moved {
-		return err
-	}
-	o, err := s.findIn(ctx, tx, e.Order)
-	if err != nil {
-		return err
-	}
-	points := e.Cents / 100 * pointsPerYuan
-	if err := s.give(ctx, tx, o.Visitor, points); err != nil {
-		return err
-	}
-	return s.record(ctx, tx, e.Order, credited, points)
 }
 
 // abroad opens a connection for each call: on one that was used before, net/http

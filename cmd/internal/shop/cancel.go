@@ -19,7 +19,7 @@ func (s *Shop) cancel(w http.ResponseWriter, r *http.Request, tx *sql.Tx) error 
 		return nil
 	}
 	if mood := r.PostFormValue(refundService); slices.Contains(moods, mood) {
-		if _, err := tx.ExecContext(r.Context(), s.sql.q(s.sql.setMood), o.ID, refundService, mood); err != nil {
+		if err := s.tellService(r.Context(), tx, o.ID, refundService, mood); err != nil {
 			return err
 		}
 	}
@@ -30,26 +30,33 @@ func (s *Shop) cancel(w http.ResponseWriter, r *http.Request, tx *sql.Tx) error 
 	return nil
 }
 
-// undo cancels an order that is open, with all that was given for it: the goods go
-// back to the shelf and the points to the shop; money is sent back after the commit.
-// An order that is not open any more stays as it is.
+// undo cancels an order, paid or not, with all that was given for it. An order that is
+// neither accepted nor paid any more stays as it is.
 func (s *Shop) undo(ctx context.Context, tx *sql.Tx, o record) error {
-	points := int64(o.Points)
-	open, err := s.move(ctx, tx, o.ID, accepted, cancelled)
+	moved, err := s.move(ctx, tx, o.ID, accepted, cancelled)
 	if err != nil {
 		return err
 	}
-	if !open {
-		moved, err := s.move(ctx, tx, o.ID, paid, refunding)
-		if err != nil || !moved {
-			return err
-		}
-		points += bonus(o.order)
-		if err := s.addCall(ctx, tx, refundAdded, errand{o.ID, o.Cents()}); err != nil {
-			return err
-		}
+	if moved {
+		return s.takeBack(ctx, tx, o, int64(o.Points))
 	}
-	_, err = tx.ExecContext(ctx, s.sql.q(`UPDATE nebis_demo_goods SET stock = stock + ?, sold = sold - ? WHERE code = ?`), o.Qty, o.Qty, o.Item)
+	moved, err = s.move(ctx, tx, o.ID, paid, refunding)
+	if err != nil || !moved {
+		return err
+	}
+	inPlace, err := s.takeCouponBack(ctx, tx, o.ID)
+	if err != nil {
+		return err
+	}
+	if err := s.takeBack(ctx, tx, o, int64(o.Points)+bonus(o.order)+inPlace); err != nil {
+		return err
+	}
+	return s.addCall(ctx, tx, refundAdded, errand{o.ID, o.Cents()})
+}
+
+// takeBack puts the goods back on the shelf and takes the points.
+func (s *Shop) takeBack(ctx context.Context, tx *sql.Tx, o record, points int64) error {
+	_, err := tx.ExecContext(ctx, s.sql.q(`UPDATE nebis_demo_goods SET stock = stock + ?, sold = sold - ? WHERE code = ?`), o.Qty, o.Qty, o.Item)
 	if err != nil {
 		return err
 	}
@@ -57,4 +64,33 @@ func (s *Shop) undo(ctx context.Context, tx *sql.Tx, o record) error {
 		return err
 	}
 	return s.record(ctx, tx, o.ID, cancelled, points)
+}
+
+// refundDone: the money is on its way back.
+func (s *Shop) refundDone(ctx context.Context, tx *sql.Tx, e errand) error {
+	moved, err := s.move(ctx, tx, e.Order, refunding, refunded)
+	if err != nil || !moved {
+		return err
+	}
+	return s.record(ctx, tx, e.Order, refunded, e.Cents)
+}
+
+// pointsPerYuan is what money is worth that cannot be sent back.
+const pointsPerYuan = 10
+
+// refundFailed is the compensation: the money becomes points.
+func (s *Shop) refundFailed(ctx context.Context, tx *sql.Tx, e errand) error {
+	moved, err := s.move(ctx, tx, e.Order, refunding, credited)
+	if err != nil || !moved {
+		return err
+	}
+	o, err := s.findIn(ctx, tx, e.Order)
+	if err != nil {
+		return err
+	}
+	points := e.Cents / 100 * pointsPerYuan
+	if err := s.give(ctx, tx, o.Visitor, points); err != nil {
+		return err
+	}
+	return s.record(ctx, tx, e.Order, credited, points)
 }

@@ -61,7 +61,7 @@ var mySQL = dialect{
 	addGoods:  `INSERT IGNORE INTO nebis_demo_goods (code, stock) VALUES (?, ?)`,
 	addBasket: `INSERT IGNORE INTO nebis_demo_baskets (visitor, number, version, qty) VALUES (?, 1, 0, 0)`,
 	addPoints: `INSERT INTO nebis_demo_points (visitor, points) VALUES (?, ?) ON DUPLICATE KEY UPDATE points = points + VALUES(points)`,
-	addEvent:  `INSERT IGNORE INTO nebis_demo_events (order_id, kind, n, at_ms) VALUES (?, ?, ?, ?)`,
+	addEvent:  `INSERT IGNORE INTO nebis_demo_events (order_id, kind, n, at_us) VALUES (?, ?, ?, ?)`,
 	setMood:   `INSERT INTO nebis_demo_moods (order_id, service, mood) VALUES (?, ?, ?) ON DUPLICATE KEY UPDATE mood = VALUES(mood)`,
 	addAsked:  `INSERT INTO nebis_demo_books (idem_key, service, order_id, requests, done, at_ms) VALUES (?, ?, ?, 1, 0, ?) ON DUPLICATE KEY UPDATE requests = requests + 1`,
 }
@@ -148,22 +148,26 @@ var sqlite = dialect{
 
 // What PostgreSQL and SQLite say alike.
 const (
-	addEvent = `INSERT INTO nebis_demo_events (order_id, kind, n, at_ms) VALUES (?, ?, ?, ?) ON CONFLICT (order_id, kind) DO NOTHING`
+	addEvent = `INSERT INTO nebis_demo_events (order_id, kind, n, at_us) VALUES (?, ?, ?, ?) ON CONFLICT (order_id, kind) DO NOTHING`
 	setMood  = `INSERT INTO nebis_demo_moods (order_id, service, mood) VALUES (?, ?, ?) ON CONFLICT (order_id, service) DO UPDATE SET mood = excluded.mood`
 	addAsked = `INSERT INTO nebis_demo_books AS b (idem_key, service, order_id, requests, done, at_ms) VALUES (?, ?, ?, 1, 0, ?) ON CONFLICT (idem_key) DO UPDATE SET requests = b.requests + 1`
 )
 
 // paymentTables are the tables of the story of payment, the same everywhere: what has
-// happened to an order, each thing once; and, of the simulated services, how they were
-// told to behave and the books that they keep.
+// happened to an order, each thing once, in microseconds since 1970; how its coupon is;
+// and, of the simulated services, how they were told to behave and the books they keep.
 func paymentTables(tail string) []string {
 	return []string{
 		`CREATE TABLE IF NOT EXISTS nebis_demo_events (
 			order_id BIGINT NOT NULL,
 			kind     VARCHAR(16) NOT NULL,
 			n        BIGINT NOT NULL,
-			at_ms    BIGINT NOT NULL,
+			at_us    BIGINT NOT NULL,
 			PRIMARY KEY (order_id, kind)
+		)` + tail,
+		`CREATE TABLE IF NOT EXISTS nebis_demo_coupons (
+			order_id BIGINT NOT NULL PRIMARY KEY,
+			state    VARCHAR(16) NOT NULL
 		)` + tail,
 		`CREATE TABLE IF NOT EXISTS nebis_demo_moods (
 			order_id BIGINT NOT NULL,

@@ -39,21 +39,23 @@ type event struct {
 
 // The kinds of events that are no status.
 const (
-	couponAdded = "coupon-call" // N: the call
-	refundAdded = "refund-call" // N: the call
-	couponGiven = "coupon"
-	noCoupon    = "no-coupon" // N: the points in its place
-	paidLate    = "paid-late"
+	paidLate        = "paid-late"
+	couponAdded     = "coupon-call" // N: the call
+	couponGiven     = "coupon"
+	noCoupon        = "no-coupon" // N: the points in its place
+	refundAdded     = "refund-call"
+	withdrawAdded   = "withdraw-call"
+	couponWithdrawn = "withdrawn"
 )
 
 func (s *Shop) record(ctx context.Context, tx *sql.Tx, id int64, kind string, n int64) error {
-	_, err := tx.ExecContext(ctx, s.sql.q(s.sql.addEvent), id, kind, n, time.Now().UnixMilli())
+	_, err := tx.ExecContext(ctx, s.sql.q(s.sql.addEvent), id, kind, n, time.Now().UnixMicro())
 	return err
 }
 
 // events reads what has happened to an order, in that order.
 func (s *Shop) events(ctx context.Context, id int64) ([]event, error) {
-	rows, err := s.db.QueryContext(ctx, s.sql.q(`SELECT kind, n, at_ms FROM nebis_demo_events WHERE order_id = ? ORDER BY at_ms, kind`), id)
+	rows, err := s.db.QueryContext(ctx, s.sql.q(`SELECT kind, n, at_us FROM nebis_demo_events WHERE order_id = ? ORDER BY at_us, kind`), id)
 	if err != nil {
 		return nil, err
 	}
@@ -61,11 +63,11 @@ func (s *Shop) events(ctx context.Context, id int64) ([]event, error) {
 	var list []event
 	for rows.Next() {
 		var e event
-		var ms int64
-		if err := rows.Scan(&e.Kind, &e.N, &ms); err != nil {
+		var us int64
+		if err := rows.Scan(&e.Kind, &e.N, &us); err != nil {
 			return nil, err
 		}
-		e.At = time.UnixMilli(ms)
+		e.At = time.UnixMicro(us)
 		list = append(list, e)
 	}
 	return list, rows.Err()
@@ -75,13 +77,4 @@ func (s *Shop) events(ctx context.Context, id int64) ([]event, error) {
 func (s *Shop) give(ctx context.Context, tx *sql.Tx, visitor string, points int64) error {
 	_, err := tx.ExecContext(ctx, s.sql.q(s.sql.addPoints), visitor, points)
 	return err
-}
-
-// addCall adds a call to the outside in the transaction, and notes which it is.
-func (s *Shop) addCall(ctx context.Context, tx *sql.Tx, kind string, e errand) error {
-	id, err := s.calls.Add(ctx, tx, callOf[kind], e)
-	if err != nil {
-		return err
-	}
-	return s.record(ctx, tx, e.Order, kind, id)
 }

@@ -7,28 +7,34 @@ import (
 	"strconv"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
-// ranKey is for the mark that the callback's function has run.
-type ranKey struct{}
+// takenKey is for the time at which the callback's function began to run.
+type takenKey struct{}
 
 // hearing notes each callback and what it was answered, and cuts the answers that the
 // provider's page wants cut. The callback's handler knows nothing of it.
 func (s *Shop) hearing(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		ran := new(atomic.Bool)
+		taken := new(atomic.Pointer[time.Time])
 		a := &kept{header: http.Header{}, status: http.StatusOK}
-		next.ServeHTTP(a, r.WithContext(context.WithValue(r.Context(), ranKey{}, ran)))
+		next.ServeHTTP(a, r.WithContext(context.WithValue(r.Context(), takenKey{}, taken)))
 		id, err := strconv.ParseInt(r.URL.Query().Get("out_trade_no"), 10, 64)
 		if err != nil {
 			a.send(w)
 			return
 		}
+		cut := s.cuts.next(id)
 		// The number may be a forger's: only what is known is worth a note.
 		if _, err := s.find(r.Context(), id); err == nil {
-			s.tally.note(id, note{What: "callback", Outcome: heardAs(a.status, ran.Load()), N: a.status, Text: a.body.String()})
+			n := note{What: "callback", Outcome: heardAs(a.status, taken.Load() != nil), N: a.status, Text: a.body.String(), Cut: cut}
+			if at := taken.Load(); at != nil {
+				n.At = *at // before all that it has done
+			}
+			s.tally.note(id, n)
 		}
-		if s.cuts.next(id) {
+		if cut {
 			a.cut(w)
 		}
 		a.send(w)

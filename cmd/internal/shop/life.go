@@ -134,7 +134,7 @@ func story(lang string, o record, events []event, notes []note, failures []callb
 		all = append(all, m)
 	}
 	for _, n := range notes {
-		all = append(all, seen(lang, n))
+		all = append(all, seen(lang, o, n))
 	}
 	for _, f := range failures {
 		all = append(all, moment{From: f.Last, Kept: true, Kind: "bad", Text: say(lang, "life_failures", f.Attempts), More: f.Error})
@@ -144,13 +144,22 @@ func story(lang string, o record, events []event, notes []note, failures []callb
 }
 
 // seen tells of a note.
-func seen(lang string, n note) moment {
-	m := moment{From: n.At, Text: say(lang, "life_"+n.What+"_"+n.Outcome), More: n.Text}
+func seen(lang string, o record, n note) moment {
+	m := moment{From: n.At, More: n.Text}
+	key := "life_" + n.What + "_" + n.Outcome
 	switch n.What {
+	case "request", "attempt":
+		m.Text = say(lang, key)
+		if n.Outcome == "created" {
+			m.From = o.Made // it was answered later, perhaps after its own repeat
+		}
 	case "callback":
-		m.More = strings.TrimSpace(strconv.Itoa(n.N) + " " + n.Text)
-	case couponService, refundService:
-		m.Text = say(lang, "life_"+n.What+"_"+n.Outcome, n.N)
+		m.Text, m.More = say(lang, key), strings.TrimSpace(strconv.Itoa(n.N)+" "+n.Text)
+		if n.Cut {
+			m.Text += say(lang, "life_cut")
+		}
+	default: // the name of a call
+		m.Text = say(lang, "life_try_"+n.Outcome, say(lang, "service_"+n.What), n.N)
 	}
 	switch n.Outcome {
 	case "failed", "refused", "busy":

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"sync/atomic"
+	"time"
 
 	"github.com/nebis-dev/nebis/callback"
 )
@@ -16,8 +17,9 @@ func bonus(o order) int64 { return o.Cents() / 100 }
 // paid is the function of the callback: it runs once for each delivery, in the
 // transaction that remembers it.
 func (s *Shop) paid(ctx context.Context, tx *sql.Tx, e callback.Event) error {
-	if ran, ok := ctx.Value(ranKey{}).(*atomic.Bool); ok {
-		ran.Store(true)
+	if taken, ok := ctx.Value(takenKey{}).(*atomic.Pointer[time.Time]); ok {
+		now := time.Now()
+		taken.Store(&now)
 	}
 	if e.State != callback.Paid {
 		return nil // heard, and nothing to do
@@ -54,12 +56,12 @@ func (s *Shop) take(ctx context.Context, tx *sql.Tx, e callback.Event) error {
 	if err := s.record(ctx, tx, id, paid, bonus(o.order)); err != nil {
 		return err
 	}
-	return s.addCall(ctx, tx, couponAdded, errand{Order: id})
+	return s.askForCoupon(ctx, tx, id)
 }
 
 // takeLate is for money that no open order waits for. For a cancelled one it goes
-// back; one that was paid has it already. All else is for a person, so the callback
-// fails and is noted.
+// back. Else the order was paid twice, and that is for a person: the callback fails and
+// is noted.
 func (s *Shop) takeLate(ctx context.Context, tx *sql.Tx, o record) error {
 	moved, err := s.move(ctx, tx, o.ID, cancelled, refunding)
 	switch {
@@ -70,8 +72,6 @@ func (s *Shop) takeLate(ctx context.Context, tx *sql.Tx, o record) error {
 			return err
 		}
 		return s.addCall(ctx, tx, refundAdded, errand{o.ID, o.Cents()})
-	case o.Status == accepted, o.Status == cancelled, o.Status == pickedUp:
-		return fmt.Errorf("shop: nobody waits for the money of order %d, which is %s", o.ID, o.Status)
 	}
-	return nil
+	return fmt.Errorf("shop: nobody waits for the money of order %d, which is %s", o.ID, o.Status)
 }

@@ -1,6 +1,8 @@
 package shop
 
 import (
+	"context"
+	"database/sql"
 	"errors"
 	"net"
 	"net/http"
@@ -104,7 +106,9 @@ func (s *Shop) fire(w http.ResponseWriter, r *http.Request, o record) error {
 	if err != nil {
 		return err
 	}
-	err = s.tellService(r.Context(), o.ID, couponService, d.Coupon)
+	err = s.store.Tx(r.Context(), func(ctx context.Context, tx *sql.Tx) error {
+		return s.tellService(ctx, tx, o.ID, couponService, d.Coupon)
+	})
 	if err != nil {
 		return err
 	}

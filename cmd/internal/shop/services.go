@@ -21,8 +21,9 @@ const slowness = 2 * time.Second
 
 func (s *Shop) services() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("POST /"+couponService, s.serviceFor(couponService))
-	mux.HandleFunc("POST /"+refundService, s.serviceFor(refundService))
+	for _, service := range callOf {
+		mux.HandleFunc("POST /"+service, s.serviceFor(service))
+	}
 	return mux
 }
 
@@ -91,11 +92,9 @@ func (s *Shop) act(ctx context.Context, mood, key string) error {
 }
 
 // tellService tells a service how to behave with an order.
-func (s *Shop) tellService(ctx context.Context, order int64, service, mood string) error {
-	return s.store.Tx(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, s.sql.q(s.sql.setMood), order, service, mood)
-		return err
-	})
+func (s *Shop) tellService(ctx context.Context, tx *sql.Tx, order int64, service, mood string) error {
+	_, err := tx.ExecContext(ctx, s.sql.q(s.sql.setMood), order, service, mood)
+	return err
 }
 
 // booked reads what a service's books say of a key.

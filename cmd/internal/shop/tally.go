@@ -4,6 +4,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/nebis-dev/nebis/outbox"
 )
 
 // tally remembers how often each order was sent, which the orders themselves
@@ -25,6 +27,7 @@ type note struct {
 	Outcome string
 	N       int    // status of an answer, number of a try
 	Text    string // what was answered, what went wrong
+	Cut     bool   // the line broke during the answer
 }
 
 // totals are the live counts of the page of orders.
@@ -71,6 +74,15 @@ func (t *tally) note(id int64, what note) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.remember(id, what)
+}
+
+// tried notes a try of a call to the outside.
+func (t *tally) tried(id int64, j *outbox.Job, err error) {
+	n := note{What: j.Name, Outcome: "answered", N: j.Attempts}
+	if err != nil {
+		n.Outcome, n.Text = "failed", err.Error()
+	}
+	t.note(id, n)
 }
 
 func (t *tally) remember(id int64, what note) {
