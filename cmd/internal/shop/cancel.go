@@ -44,12 +44,27 @@ func (s *Shop) undo(ctx context.Context, tx *sql.Tx, o record) error {
 	if err != nil || !moved {
 		return err
 	}
-	inPlace, err := s.takeCouponBack(ctx, tx, o.ID)
+	return s.undoPaid(ctx, tx, o)
+}
+
+// undoPaid takes back what paying has given as well. The money and the coupon are with
+// others, who are asked after the commit.
+func (s *Shop) undoPaid(ctx context.Context, tx *sql.Tx, o record) error {
+	coupon, err := s.takeCouponBack(ctx, tx, o.ID)
 	if err != nil {
 		return err
 	}
-	if err := s.takeBack(ctx, tx, o, int64(o.Points)+bonus(o.order)+inPlace); err != nil {
+	points := int64(o.Points) + bonus(o.order)
+	if coupon == missed {
+		points += insteadOfCoupon
+	}
+	if err := s.takeBack(ctx, tx, o, points); err != nil {
 		return err
+	}
+	if coupon == given {
+		if err := s.addCall(ctx, tx, withdrawAdded, errand{Order: o.ID}); err != nil {
+			return err
+		}
 	}
 	return s.addCall(ctx, tx, refundAdded, errand{o.ID, o.Cents()})
 }

@@ -26,6 +26,7 @@ func TestCancellation(t *testing.T) {
 			{"points in the coupon's place go, too", cancelWithoutCoupon},
 			{"money that cannot be sent back becomes points", cancelCredited},
 			{"money that comes late goes back", payCancelled},
+			{"just when the coupon comes", cancelAsTheCouponComes},
 			{"another visitor's order stays", cancelOthers},
 			{"an order that was picked up stays", cancelPickedUp},
 		} {
@@ -117,6 +118,20 @@ func payCancelled(l till) {
 	l.called(o, refundAdded, outbox.Done, 1, 1)
 	l.is(o, refunded, 0)
 	l.happened(o, cancelled, paidLate, refundAdded, refunded)
+}
+
+// cancelAsTheCouponComes: whichever is first, no cancelled order keeps a coupon.
+func cancelAsTheCouponComes(l till) {
+	for i := range 20 {
+		l := l
+		l.cookie += fmt.Sprint(i)
+		o := l.buys()
+		l.pays(o, 1, "times=1")
+		l.cancels(o, "works").want(l.t, http.StatusSeeOther, "created")
+		l.called(o, couponAdded, outbox.Done, 1, 1)
+		l.called(o, withdrawAdded, outbox.Done, 1, 1)
+		l.is(o, refunded, 0)
+	}
 }
 
 func cancelOthers(l till) {

@@ -71,24 +71,17 @@ func (s *Shop) noCouponCame(ctx context.Context, tx *sql.Tx, e errand) error {
 	return s.record(ctx, tx, e.Order, noCoupon, insteadOfCoupon)
 }
 
-// takeCouponBack undoes what became of the coupon, and returns how many points were
-// given in its place.
-func (s *Shop) takeCouponBack(ctx context.Context, tx *sql.Tx, id int64) (points int64, err error) {
-	moved, err := s.moveCoupon(ctx, tx, id, given, withdrawn)
-	if err != nil {
-		return 0, err
+// takeCouponBack takes back what became of the coupon, and returns what that was. It
+// begins with what can still change: looked at last, a coupon that comes at this moment
+// would be none of the three.
+func (s *Shop) takeCouponBack(ctx context.Context, tx *sql.Tx, id int64) (was string, err error) {
+	for _, change := range [][2]string{{awaited, unwanted}, {given, withdrawn}, {missed, withdrawn}} {
+		moved, err := s.moveCoupon(ctx, tx, id, change[0], change[1])
+		if err != nil || moved {
+			return change[0], err
+		}
 	}
-	if moved {
-		return 0, s.addCall(ctx, tx, withdrawAdded, errand{Order: id})
-	}
-	if moved, err = s.moveCoupon(ctx, tx, id, missed, withdrawn); err != nil {
-		return 0, err
-	}
-	if moved {
-		return insteadOfCoupon, nil
-	}
-	_, err = s.moveCoupon(ctx, tx, id, awaited, unwanted)
-	return 0, err
+	return "", nil
 }
 
 // couponGone: the service has taken the coupon back.
