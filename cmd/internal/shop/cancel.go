@@ -3,6 +3,7 @@ package shop
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -14,9 +15,12 @@ import (
 // status has a condition: two tabs, or a callback at the same moment, do no harm.
 func (s *Shop) cancel(w http.ResponseWriter, r *http.Request, tx *sql.Tx) error {
 	o, err := s.orderOf(r)
-	if err != nil || o.Visitor != visitorOf(r) {
+	switch {
+	case errors.Is(err, errNoOrder), err == nil && o.Visitor != visitorOf(r):
 		s.message(w, r, http.StatusNotFound, "none", "none_say")
 		return nil
+	case err != nil:
+		return err
 	}
 	if mood := r.PostFormValue(refundService); slices.Contains(moods, mood) {
 		if err := s.tellService(r.Context(), tx, o.ID, refundService, mood); err != nil {
