@@ -56,8 +56,8 @@ var paymentTexts = map[string]text{
 	// The life of an order.
 	"life_title":  {"The life of order %d", "订单 %d 的经过"},
 	"life_story":  {"What happened", "经过"},
-	"life_about":  {"What is marked “in the database” was committed. The rest is what this process has seen since it started: repeats leave no trace in the tables.", "标着“已入库”的是数据库里的事实，其余是铺子这次启动以来看到的：重复的请求在表里不留痕迹。"},
-	"life_kept":   {"in the database", "已入库"},
+	"life_about":  {"What is marked “in the database” was committed. The rest is what this process has seen since it started: repeats leave no trace in the tables.", "标着“已提交”的是数据库里的事实，其余是铺子这次启动以来看到的：重复的请求在表里不留痕迹。"},
+	"life_kept":   {"in the database", "已提交"},
 	"life_made":   {"The order: %d × %s, %d points.", "下单：%d 份%s，得 %d 积分。"},
 	"life_tries":  {"Tries", "次数"},
 	"life_error":  {"Last error", "最近的错误"},
