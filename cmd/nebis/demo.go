@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -98,23 +99,50 @@ func demo(ctx context.Context, e env, addr, dbURL string, noClean bool, m *metri
 		every = 0
 	}
 	ctx, stop := context.WithCancel(ctx)
-	defer sweeper.Beside(ctx, every, log, sweeper.Keys(s.Store(), n.Swept))()
+	defer sweeper.Beside(ctx, every, log, sweeper.Keys(s.Store(), n.Swept), oldCalls(s))()
 	defer stop()
-	if err := shop.Serve(ctx, ln, s.Handler(), log); err != nil {
+	if err := both(ctx, s.Work, func(ctx context.Context) error { return shop.Serve(ctx, ln, s.Handler(), log) }); err != nil {
 		return err
 	}
 	log.Info("the shop is closed")
 	return nil
 }
 
+// both runs two things until ctx or one of them ends, and returns when both have.
+func both(ctx context.Context, one, other func(context.Context) error) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	ended := make(chan error, 2)
+	for _, run := range []func(context.Context) error{one, other} {
+		go func() {
+			defer stop()
+			ended <- run(ctx)
+		}()
+	}
+	return errors.Join(<-ended, <-ended)
+}
+
+// oldCalls removes the shop's calls that have long been over.
+func oldCalls(s *shop.Shop) sweeper.Job {
+	return sweeper.Job{Name: shop.CallTable, Clean: func(ctx context.Context) (all int, err error) {
+		for {
+			n, err := s.Calls().Purge(ctx, 1000)
+			all += n
+			if n == 0 || err != nil {
+				return all, err
+			}
+		}
+	}}
+}
+
 // openShop makes the tables, so that a shop which says that it listens can sell.
 func openShop(ctx context.Context, db *sql.DB, target dburl.Target, log *slog.Logger, n *instruments) (*shop.Shop, error) {
-	s, err := shop.New(db, target.Dialect, log, n.Observe)
+	s, err := shop.New(db, target.Dialect, log, &shop.Options{Observe: n.Observe, ObserveCalls: n.ObserveOutbox, Callback: n.Callback})
 	if err != nil {
 		return nil, err
 	}
 	// The site's own outbox, in the same database, is none of the demo's.
-	if err := n.Watch(db, s.Store(), &metrics.WatchOptions{Outbox: "nebis_demo_outbox"}); err != nil {
+	if err := n.Watch(db, s.Store(), &metrics.WatchOptions{Outbox: shop.CallTable}); err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, demoStart)

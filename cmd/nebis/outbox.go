@@ -13,6 +13,7 @@ import (
 	"github.com/nebis-dev/nebis"
 	"github.com/nebis-dev/nebis/cmd/internal/audit"
 	"github.com/nebis-dev/nebis/cmd/internal/dburl"
+	"github.com/nebis-dev/nebis/cmd/internal/keytable"
 	"github.com/nebis-dev/nebis/outbox"
 )
 
@@ -43,7 +44,7 @@ type outboxFlags struct {
 func (f *outboxFlags) flags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.db, "db", "", "database, also from NEBIS_DB:\n"+dburl.Forms)
-	flags.StringVar(&f.table, "table", "outbox", "the table of the calls; a schema may stand before a dot")
+	flags.StringVar(&f.table, "table", "", "the table of the calls; a schema may stand before a dot (default outbox, or the demo's where only that is there)")
 	flags.BoolVar(&f.json, "json", false, "print JSON instead of text")
 }
 
@@ -51,6 +52,7 @@ func (f *outboxFlags) flags(cmd *cobra.Command) {
 type tray struct {
 	db     *sql.DB
 	target dburl.Target
+	table  string
 	box    *outbox.Outbox
 	log    audit.Log
 }
@@ -61,12 +63,26 @@ func (f *outboxFlags) open(cmd *cobra.Command, e env) (*tray, error) {
 	if err != nil {
 		return nil, err
 	}
-	box, err := outbox.New(db, target.Dialect, &outbox.Options{Table: f.table})
-	if err != nil {
+	t := &tray{db: db, target: target}
+	if err := t.choose(cmd.Context(), f.table); err != nil {
 		db.Close()
-		return nil, usagef("--table: %w", err)
+		return nil, err
 	}
-	return &tray{db, target, box, audit.New(target.Dialect, f.table)}, nil
+	return t, nil
+}
+
+func (t *tray) choose(ctx context.Context, given string) (err error) {
+	if t.box, err = outbox.New(t.db, t.target.Dialect, &outbox.Options{Table: given}); err != nil {
+		return usagef("--table: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	if t.table, err = keytable.Choose(ctx, t.db, t.target.Dialect, given, keytable.OutboxNames); err != nil {
+		return t.failed(err)
+	}
+	t.log = audit.New(t.target.Dialect, t.table)
+	t.box, err = outbox.New(t.db, t.target.Dialect, &outbox.Options{Table: t.table})
+	return err
 }
 
 func (t *tray) failed(err error) error {

@@ -73,6 +73,9 @@ Exit code: 0 listed, 1 it could not be read, 2 wrong usage.`,
 			if err != nil {
 				return t.failed(err)
 			}
+			if !f.json {
+				fmt.Fprintf(e.stdout, "table %s in %s:\n\n", t.table, t.target)
+			}
 			return listCalls(e.stdout, f.json, jobs, filter.Limit)
 		},
 	}

@@ -109,7 +109,7 @@ func (p *place) choose(ctx context.Context, given string, o nebis.Options) (err 
 	}
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
-	if p.table, err = keytable.Choose(ctx, p.db, p.target.Dialect, given); err != nil {
+	if p.table, err = keytable.Choose(ctx, p.db, p.target.Dialect, given, keytable.Names); err != nil {
 		return p.failed(err)
 	}
 	o.Table = p.table

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"log"
 	"net/http"
 	"net/url"
 	"os"
@@ -20,8 +21,11 @@ import (
 
 // TestMain is the program itself where a test has started it as a process.
 func TestMain(m *testing.M) {
-	if os.Getenv("NEBIS_TEST_BE_NEBIS") == "1" {
+	switch os.Getenv("NEBIS_TEST_BE_NEBIS") {
+	case "1":
 		main()
+	case "doors":
+		log.Fatal(doorsOnly())
 	}
 	os.Exit(m.Run())
 }

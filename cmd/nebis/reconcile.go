@@ -50,7 +50,7 @@ and not compared.
 Exit code: 0 all agree, 1 findings, 2 it could not run to the end, or wrong usage.`,
 		Example: `  nebis reconcile --db sqlite:nebis-demo.db --scope order --id 'location:/orders/{id}' \
       --sql 'SELECT item, qty, status FROM nebis_demo_orders WHERE id = ?' \
-      --same item=/item --same qty=/qty --expect status=accepted,picked-up
+      --same item=/item --same qty=/qty --expect status=accepted,paid,picked-up
   nebis reconcile --db mysql://ann:secret@localhost/shop --scope order --id /data/id --id 'location:/receipt?order={id}' \
       --sql "SELECT 1 FROM orders WHERE id = ? AND status <> 'cancelled'" --since 24h --json`,
 		Args: noArgs,

@@ -175,7 +175,7 @@ func TestExitCodesOfReconcile(t *testing.T) {
 func TestReconcileOnTheDemoShop(t *testing.T) {
 	dburltest.Everywhere(t, func(t *testing.T, url string) {
 		k := newKeyed(t, url, "nebis_demo_idempotency")
-		s, err := shop.New(k.db, k.store.Dialect(), slog.New(slog.DiscardHandler))
+		s, err := shop.New(k.db, k.store.Dialect(), slog.New(slog.DiscardHandler), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -203,14 +203,14 @@ func TestReconcileOnTheDemoShop(t *testing.T) {
 		}
 		example := []string{
 			"reconcile", "--scope", "order", "--id", "location:/orders/{id}", "--sql", "SELECT item, qty, status FROM nebis_demo_orders WHERE id = ?",
-			"--same", "item=/item", "--same", "qty=/qty", "--expect", "status=accepted,picked-up",
+			"--same", "item=/item", "--same", "qty=/qty", "--expect", "status=accepted,paid,picked-up",
 		}
 		k.want(0, "Compared 6: 6 agree", example...)
 		k.exec("UPDATE nebis_demo_orders SET status = 'cancelled' WHERE id IN (1, 2)")
 		k.exec("UPDATE nebis_demo_orders SET qty = 9 WHERE id IN (3, 4)") // of the form's nobody knows
 		k.exec("DELETE FROM nebis_demo_orders WHERE id IN (5, 6)")
 		code, stdout, stderr := k.call(example...)
-		for _, line := range []string{"missing    no such row", "form-2", "api-2", "qty is 9, not 1", "status is cancelled, not accepted or picked-up", "Compared 6: 1 agree, 2 missing, 3 different, 0 unreadable.", "3 answers have no JSON"} {
+		for _, line := range []string{"missing    no such row", "form-2", "api-2", "qty is 9, not 1", "status is cancelled, not accepted or paid or picked-up", "Compared 6: 1 agree, 2 missing, 3 different, 0 unreadable.", "3 answers have no JSON"} {
 			if code != 1 || stderr != "" || !strings.Contains(stdout, line) {
 				t.Errorf("exit %d, without %q: %s%s", code, line, stdout, stderr)
 			}

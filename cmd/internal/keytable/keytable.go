@@ -22,19 +22,22 @@ type Querier interface {
 	QueryRowContext(context.Context, string, ...any) *sql.Row
 }
 
-// Choose returns the name that was given, or the first of Names that is there.
+// OutboxNames are the same for the table of an outbox.
+var OutboxNames = []string{"outbox", "nebis_demo_outbox"}
+
+// Choose returns the name that was given, or the first of names that is there.
 // Where none is, it is the first: whoever looks for it says that it is missing.
-func Choose(ctx context.Context, q Querier, d nebis.Dialect, given string) (string, error) {
+func Choose(ctx context.Context, q Querier, d nebis.Dialect, given string, names []string) (string, error) {
 	if given != "" {
 		return given, nil
 	}
-	for _, name := range Names {
+	for _, name := range names {
 		there, err := There(ctx, q, d, name)
 		if err != nil || there {
 			return name, err
 		}
 	}
-	return Names[0], nil
+	return names[0], nil
 }
 
 // There reports whether there is a table, or a view, of this name.

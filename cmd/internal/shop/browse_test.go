@@ -34,6 +34,8 @@ func TestBrowser(t *testing.T) {
 		{"an edited form leads to the first result and can be ordered as well", orderAsWell},
 		{"two tabs of one basket are one order", twoTabsOfABasket},
 		{"the page of orders keeps itself up to date", liveOrders},
+		{"three callbacks are one payment, and the page of its life tells of it", payInBrowser},
+		{"a paid order is cancelled, and the money goes back", cancelInBrowser},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.test(visit(t, b)) })
 	}

@@ -16,6 +16,9 @@ type dialect struct {
 	addGoods  string   // code, stock: unless the code is there already
 	addPoints string   // visitor, points: a new row or more points
 	addBasket string   // visitor: an empty basket, unless there is one
+	addEvent  string   // order, kind, n, time: unless the order has one of that kind
+	setMood   string   // order, service, mood: a new row or another mood
+	addAsked  string   // key, service, order, time: a new row or one request more
 	dollars   bool     // arguments are $1, $2, …
 	returning bool     // the new id comes by RETURNING, not from the driver
 }
@@ -28,7 +31,7 @@ var dialects = map[nebis.Dialect]dialect{
 
 var mySQL = dialect{
 	name: "MySQL / MariaDB",
-	tables: []string{
+	tables: append([]string{
 		`CREATE TABLE IF NOT EXISTS nebis_demo_goods (
 			code  VARBINARY(32) NOT NULL PRIMARY KEY,
 			stock INT NULL COMMENT 'NULL: never runs out',
@@ -54,10 +57,13 @@ var mySQL = dialect{
 			version INT NOT NULL,
 			qty     INT NOT NULL
 		) ENGINE=InnoDB`,
-	},
+	}, paymentTables(" ENGINE=InnoDB")...),
 	addGoods:  `INSERT IGNORE INTO nebis_demo_goods (code, stock) VALUES (?, ?)`,
 	addBasket: `INSERT IGNORE INTO nebis_demo_baskets (visitor, number, version, qty) VALUES (?, 1, 0, 0)`,
 	addPoints: `INSERT INTO nebis_demo_points (visitor, points) VALUES (?, ?) ON DUPLICATE KEY UPDATE points = points + VALUES(points)`,
+	addEvent:  `INSERT IGNORE INTO nebis_demo_events (order_id, kind, n, at_us) VALUES (?, ?, ?, ?)`,
+	setMood:   `INSERT INTO nebis_demo_moods (order_id, service, mood) VALUES (?, ?, ?) ON DUPLICATE KEY UPDATE mood = VALUES(mood)`,
+	addAsked:  `INSERT INTO nebis_demo_books (idem_key, service, order_id, requests, done, at_ms) VALUES (?, ?, ?, 1, 0, ?) ON DUPLICATE KEY UPDATE requests = requests + 1`,
 }
 
 // postgres makes its tables in one statement under a lock: two sessions that
@@ -91,17 +97,21 @@ var postgres = dialect{
 			version INT NOT NULL,
 			qty     INT NOT NULL
 		);
+		` + strings.Join(paymentTables(";"), "\n") + `
 	END $$`},
 	addGoods:  `INSERT INTO nebis_demo_goods (code, stock) VALUES (?, ?) ON CONFLICT (code) DO NOTHING`,
 	addBasket: `INSERT INTO nebis_demo_baskets (visitor, number, version, qty) VALUES (?, 1, 0, 0) ON CONFLICT (visitor) DO NOTHING`,
 	addPoints: `INSERT INTO nebis_demo_points AS p (visitor, points) VALUES (?, ?) ON CONFLICT (visitor) DO UPDATE SET points = p.points + excluded.points`,
+	addEvent:  addEvent,
+	setMood:   setMood,
+	addAsked:  addAsked,
 	dollars:   true,
 	returning: true,
 }
 
 var sqlite = dialect{
 	name: "SQLite",
-	tables: []string{
+	tables: append([]string{
 		`CREATE TABLE IF NOT EXISTS nebis_demo_goods (
 			code  TEXT NOT NULL PRIMARY KEY,
 			stock INTEGER NULL, -- NULL: never runs out
@@ -127,10 +137,53 @@ var sqlite = dialect{
 			version INTEGER NOT NULL,
 			qty     INTEGER NOT NULL
 		)`,
-	},
+	}, paymentTables("")...),
 	addGoods:  `INSERT INTO nebis_demo_goods (code, stock) VALUES (?, ?) ON CONFLICT (code) DO NOTHING`,
 	addBasket: `INSERT INTO nebis_demo_baskets (visitor, number, version, qty) VALUES (?, 1, 0, 0) ON CONFLICT (visitor) DO NOTHING`,
 	addPoints: `INSERT INTO nebis_demo_points AS p (visitor, points) VALUES (?, ?) ON CONFLICT (visitor) DO UPDATE SET points = p.points + excluded.points`,
+	addEvent:  addEvent,
+	setMood:   setMood,
+	addAsked:  addAsked,
+}
+
+// What PostgreSQL and SQLite say alike.
+const (
+	addEvent = `INSERT INTO nebis_demo_events (order_id, kind, n, at_us) VALUES (?, ?, ?, ?) ON CONFLICT (order_id, kind) DO NOTHING`
+	setMood  = `INSERT INTO nebis_demo_moods (order_id, service, mood) VALUES (?, ?, ?) ON CONFLICT (order_id, service) DO UPDATE SET mood = excluded.mood`
+	addAsked = `INSERT INTO nebis_demo_books AS b (idem_key, service, order_id, requests, done, at_ms) VALUES (?, ?, ?, 1, 0, ?) ON CONFLICT (idem_key) DO UPDATE SET requests = b.requests + 1`
+)
+
+// paymentTables are the tables of the story of payment, the same everywhere: what has
+// happened to an order, each thing once, in microseconds since 1970; how its coupon is;
+// and, of the simulated services, how they were told to behave and the books they keep.
+func paymentTables(tail string) []string {
+	return []string{
+		`CREATE TABLE IF NOT EXISTS nebis_demo_events (
+			order_id BIGINT NOT NULL,
+			kind     VARCHAR(16) NOT NULL,
+			n        BIGINT NOT NULL,
+			at_us    BIGINT NOT NULL,
+			PRIMARY KEY (order_id, kind)
+		)` + tail,
+		`CREATE TABLE IF NOT EXISTS nebis_demo_coupons (
+			order_id BIGINT NOT NULL PRIMARY KEY,
+			state    VARCHAR(16) NOT NULL
+		)` + tail,
+		`CREATE TABLE IF NOT EXISTS nebis_demo_moods (
+			order_id BIGINT NOT NULL,
+			service  VARCHAR(16) NOT NULL,
+			mood     VARCHAR(16) NOT NULL,
+			PRIMARY KEY (order_id, service)
+		)` + tail,
+		`CREATE TABLE IF NOT EXISTS nebis_demo_books (
+			idem_key VARCHAR(64) NOT NULL PRIMARY KEY,
+			service  VARCHAR(16) NOT NULL,
+			order_id BIGINT NOT NULL,
+			requests INT NOT NULL,
+			done     INT NOT NULL,
+			at_ms    BIGINT NOT NULL
+		)` + tail,
+	}
 }
 
 // q writes the arguments of a statement as the database wants them.

@@ -62,7 +62,7 @@ func (s *Shop) like(w http.ResponseWriter, r *http.Request) {
 func (s *Shop) pickUp(w http.ResponseWriter, r *http.Request) {
 	id, _ := strconv.ParseInt(r.PathValue("id"), 10, 64)
 	_, err := s.db.ExecContext(r.Context(),
-		s.sql.q(`UPDATE nebis_demo_orders SET status = 'picked-up' WHERE id = ? AND visitor = ? AND status = 'accepted'`), id, visitorOf(r))
+		s.sql.q(`UPDATE nebis_demo_orders SET status = 'picked-up' WHERE id = ? AND visitor = ? AND status IN ('accepted', 'paid')`), id, visitorOf(r))
 	if err != nil {
 		s.failed(w, r, err)
 		return

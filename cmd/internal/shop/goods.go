@@ -5,6 +5,7 @@ package shop
 type goods struct {
 	Code  string
 	Stock *int // nil: never runs out
+	Cents int64
 }
 
 // pointsEach is what one piece of anything gives.
@@ -12,18 +13,20 @@ const pointsEach = 10
 
 // shelf is the shop's goods in the order of the page.
 var shelf = []goods{
-	{Code: "tea"},
-	{Code: "biscuits", Stock: pieces(24)},
-	{Code: "last-cup", Stock: pieces(1)},
+	{Code: "tea", Cents: 1200},
+	{Code: "biscuits", Stock: pieces(24), Cents: 3600},
+	{Code: "last-cup", Stock: pieces(1), Cents: 8800},
 }
 
 func pieces(n int) *int { return &n }
 
-func known(code string) bool {
-	for _, g := range shelf {
-		if g.Code == code {
-			return true
+func known(code string) bool { return goodsOf(code) != nil }
+
+func goodsOf(code string) *goods {
+	for i := range shelf {
+		if shelf[i].Code == code {
+			return &shelf[i]
 		}
 	}
-	return false
+	return nil
 }

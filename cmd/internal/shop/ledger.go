@@ -13,15 +13,22 @@ var errNoOrder = errors.New("shop: no such order")
 const recordColumns = `id, item, qty, points, status, visitor, guarded, made_ms`
 
 // find reads one order.
-func (s *Shop) find(ctx context.Context, id int64) (record, error) {
-	list, err := s.records(ctx, `WHERE id = ?`, id)
-	if err != nil {
-		return record{}, err
-	}
-	if len(list) == 0 {
+func (s *Shop) find(ctx context.Context, id int64) (record, error) { return s.findIn(ctx, s.db, id) }
+
+// findIn is find in a transaction.
+func (s *Shop) findIn(ctx context.Context, q asker, id int64) (record, error) {
+	rec, err := scanRecord(q.QueryRowContext(ctx, s.sql.q(`SELECT `+recordColumns+` FROM nebis_demo_orders WHERE id = ?`), id).Scan)
+	if errors.Is(err, sql.ErrNoRows) {
 		return record{}, errNoOrder
 	}
-	return list[0], nil
+	return rec, err
+}
+
+func scanRecord(scan func(...any) error) (r record, err error) {
+	var ms int64
+	err = scan(&r.ID, &r.Item, &r.Qty, &r.Points, &r.Status, &r.Visitor, &r.Sent, &ms)
+	r.Made = time.UnixMilli(ms)
+	return r, err
 }
 
 // newest reads the newest orders first; a negative limit reads them all.
@@ -57,12 +64,10 @@ func (s *Shop) records(ctx context.Context, where string, args ...any) ([]record
 	defer rows.Close()
 	list := []record{}
 	for rows.Next() {
-		var r record
-		var ms int64
-		if err := rows.Scan(&r.ID, &r.Item, &r.Qty, &r.Points, &r.Status, &r.Visitor, &r.Sent, &ms); err != nil {
+		r, err := scanRecord(rows.Scan)
+		if err != nil {
 			return nil, err
 		}
-		r.Made = time.UnixMilli(ms)
 		list = append(list, r)
 	}
 	return list, rows.Err()

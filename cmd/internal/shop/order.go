@@ -16,6 +16,15 @@ type order struct {
 	Status string `json:"status"`
 }
 
+// Cents is what it costs.
+func (o order) Cents() int64 {
+	g := goodsOf(o.Item)
+	if g == nil { // not on the shelf any more
+		return 0
+	}
+	return int64(o.Qty) * g.Cents
+}
+
 // sent is how an order came. The numbers are in the database.
 type sent int
 
@@ -51,7 +60,7 @@ func (s *Shop) place(ctx context.Context, tx *sql.Tx, visitor string, w wish, ho
 	if err := pause(ctx, w.delay); err != nil {
 		return order{}, err
 	}
-	o := order{Item: w.item, Qty: w.qty, Points: w.qty * pointsEach, Status: "accepted"}
+	o := order{Item: w.item, Qty: w.qty, Points: w.qty * pointsEach, Status: accepted}
 	if err := s.takeStock(ctx, tx, o); err != nil {
 		return order{}, err
 	}
@@ -60,7 +69,7 @@ func (s *Shop) place(ctx context.Context, tx *sql.Tx, visitor string, w wish, ho
 		return order{}, err
 	}
 	o.ID = id
-	if _, err := tx.ExecContext(ctx, s.sql.q(s.sql.addPoints), visitor, o.Points); err != nil {
+	if err := s.give(ctx, tx, visitor, int64(o.Points)); err != nil {
 		return order{}, err
 	}
 	switch w.fail {

@@ -2,6 +2,7 @@ package shop
 
 import (
 	"errors"
+	"html/template"
 	"net/http"
 	"slices"
 	"strconv"
@@ -57,7 +58,16 @@ type placed struct {
 	Orders          []record // this one, and those made by mistake beside it
 	Answers         []string // Idempotency-Status of each answer
 	Mine            bool
+	Price           string
+	Cancel          template.HTML // the hidden key of the form that cancels
+	Moods           []string      // of the service that would send the money back
 }
+
+// Payable tells whether the order waits for money.
+func (p placed) Payable() bool { return p.Status == accepted }
+
+// Open tells whether the visitor can pick it up or cancel it.
+func (p placed) Open() bool { return p.Mine && (p.Status == accepted || p.Status == paid) }
 
 // Twins tells whether the same order was made again by mistake.
 func (p placed) Twins() bool { return len(p.Orders) > 1 }
@@ -87,7 +97,11 @@ func (s *Shop) placedPage(w http.ResponseWriter, r *http.Request) error {
 		data.tellTwins(lang)
 	}
 	v := s.view(r, data.Headline)
-	data.Mine = rec.Visitor == visitorOf(r)
+	data.Mine, data.Price = rec.Visitor == visitorOf(r), yuan(lang, rec.Cents())
+	if data.Open() {
+		// However many pages of it are open: one order is cancelled once.
+		data.Cancel, data.Moods = nebishttp.FieldKey(w, r, nebishttp.BusinessKey("cancel", id)), moods
+	}
 	v.Data = data
 	if data.Mine {
 		if v.Points, err = s.points(r.Context(), rec.Visitor); err != nil {

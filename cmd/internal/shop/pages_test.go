@@ -55,7 +55,7 @@ func TestEveryPageIsWholeInBothLanguages(t *testing.T) {
 			"batch":          c.submit("/batch", url.Values{"idempotency_key": {"b"}, "first": {"1"}}),
 			"naive wrong":    c.submit("/naive/orders", url.Values{"item": {"tea"}, "qty": {""}}),
 		}
-		for _, path := range []string{"/", "/goods/tea", "/goods/last-cup", "/goods/x", "/orders", "/orders/1", "/orders/2", "/orders/3", "/orders/99", "/basket", "/batch", "/client", "/free", "/x"} {
+		for _, path := range []string{"/", "/goods/tea", "/goods/last-cup", "/goods/x", "/orders", "/orders/1", "/orders/2", "/orders/3", "/orders/99", "/orders/1/life", "/orders/99/life", "/provider/1", "/provider/99", "/basket", "/batch", "/client", "/free", "/x"} {
 			pages[path] = c.get(path)
 		}
 		for name, a := range pages {

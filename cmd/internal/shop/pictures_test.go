@@ -79,6 +79,24 @@ func photograph(v tab, l look) {
 	v.take(l, "keyless")
 	v.do(open(v.base + "/orders/999"))
 	v.take(l, "none")
+	photographPayment(v, l)
+}
+
+// photographPayment photographs an order that is paid, and then cancelled.
+func photographPayment(v tab, l look) {
+	(till{v.client, v.shop}).works()
+	v.do(open(v.base+"/goods/biscuits"), set("#guarded-delay", "0"), click("#guarded button"), result(""))
+	v.take(l, "order")
+	v.do(click(".actions .button"), shown("^/provider/", ""))
+	v.take(l, "provider")
+	v.do(set("#drop", "1"), set("#coupon", "twice"), click("#pay button"), until(`document.querySelector(".shots")`), painted)
+	v.take(l, "callbacks")
+	v.do(click(".shots + .actions .button"), tells(say(langName(l.lang), "life_event_coupon")))
+	v.take(l, "life")
+	v.do(click(".eyebrow a"), until(`document.querySelector("#cancel")`), painted)
+	v.take(l, "paid")
+	v.do(set("#refund", "never"), click("#cancel button"), tells(say(langName(l.lang), "life_event_credited", "360")), tells(say(langName(l.lang), "life_event_withdrawn")))
+	v.take(l, "cancelled")
 }
 
 func langName(short string) string {

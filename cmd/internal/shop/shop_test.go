@@ -38,7 +38,7 @@ func newShop(t *testing.T, dbURL string) *Shop {
 	}
 	t.Cleanup(func() { db.Close() })
 	db.SetMaxOpenConns(20)
-	s, err := New(db, target.Dialect, slog.New(slog.NewTextHandler(t.Output(), nil)))
+	s, err := New(db, target.Dialect, slog.New(slog.NewTextHandler(t.Output(), nil)), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,9 @@ package shop
 import (
 	"slices"
 	"sync"
+	"time"
+
+	"github.com/nebis-dev/nebis/outbox"
 )
 
 // tally remembers how often each order was sent, which the orders themselves
@@ -11,9 +14,20 @@ import (
 // the process.
 type tally struct {
 	mu     sync.Mutex
-	orders map[int64][]string // answers given with this order
-	recent []int64            // which to forget first
+	orders map[int64][]note  // what was seen of this order
+	recent []int64           // which to forget first
+	failed map[string][]note // attempts without an order yet, by visitor and key
 	total  totals
+}
+
+// A note is what was seen of an order once.
+type note struct {
+	At      time.Time
+	What    string // request, attempt, callback, or the call that was tried
+	Outcome string
+	N       int    // status of an answer, number of a try
+	Text    string // what was answered, what went wrong
+	Cut     bool   // the line broke during the answer
 }
 
 // totals are the live counts of the page of orders.
@@ -23,8 +37,8 @@ type totals struct {
 }
 
 const (
-	tallyOrders  = 1000 // orders remembered
-	tallyAnswers = 100  // answers remembered of each
+	tallyOrders = 1000 // orders remembered
+	tallyNotes  = 100  // notes of a kind remembered of each
 )
 
 func (t *tally) arrived(guarded bool) {
@@ -51,13 +65,29 @@ func (t *tally) answered(id int64, guarded bool, outcome string) {
 		t.total.Created++
 	}
 	if outcome != "" {
-		t.remember(id, outcome)
+		t.remember(id, note{What: "request", Outcome: outcome})
 	}
 }
 
-func (t *tally) remember(id int64, outcome string) {
+// note notes what was seen of an order.
+func (t *tally) note(id int64, what note) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.remember(id, what)
+}
+
+// tried notes a try of a call to the outside.
+func (t *tally) tried(id int64, j *outbox.Job, err error) {
+	n := note{What: j.Name, Outcome: "answered", N: j.Attempts}
+	if err != nil {
+		n.Outcome, n.Text = "failed", err.Error()
+	}
+	t.note(id, n)
+}
+
+func (t *tally) remember(id int64, what note) {
 	if t.orders == nil {
-		t.orders = map[int64][]string{}
+		t.orders = map[int64][]note{}
 	}
 	if _, ok := t.orders[id]; !ok {
 		t.recent = append(t.recent, id)
@@ -66,19 +96,57 @@ func (t *tally) remember(id int64, outcome string) {
 			t.recent = t.recent[1:]
 		}
 	}
-	if len(t.orders[id]) < tallyAnswers {
-		t.orders[id] = append(t.orders[id], outcome)
+	if what.At.IsZero() {
+		what.At = time.Now()
 	}
+	if len(named(t.orders[id], what.What)) < tallyNotes {
+		t.orders[id] = append(t.orders[id], what)
+	}
+}
+
+// named are the notes of one kind.
+func named(all []note, what string) []note {
+	return slices.DeleteFunc(slices.Clone(all), func(n note) bool { return n.What != what })
+}
+
+// attempted notes an attempt that has failed, and so has no order yet.
+func (t *tally) attempted(key string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.failed == nil || len(t.failed) > tallyOrders {
+		t.failed = map[string][]note{}
+	}
+	if len(t.failed[key]) < tallyNotes {
+		t.failed[key] = append(t.failed[key], note{At: time.Now(), What: "attempt", Outcome: "failed"})
+	}
+}
+
+// succeeded gives the attempts that failed before to the order that came of it.
+func (t *tally) succeeded(key string, id int64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, n := range t.failed[key] {
+		t.remember(id, n)
+	}
+	delete(t.failed, key)
 }
 
 // answers lists what the senders of one order got, the first to run first: it
 // often answers after the first duplicate, which the order of arrival hides.
 func (t *tally) answers(id int64) []string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	list := slices.Clone(t.orders[id])
+	var list []string
+	for _, n := range named(t.notes(id), "request") {
+		list = append(list, n.Outcome)
+	}
 	slices.Sort(list) // "created" before "replayed"
 	return list
+}
+
+// notes are all that was seen of an order.
+func (t *tally) notes(id int64) []note {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Clone(t.orders[id])
 }
 
 func (t *tally) now() totals {

@@ -2,6 +2,7 @@ package shop
 
 import (
 	"fmt"
+	"maps"
 	"strconv"
 )
 
@@ -43,4 +44,20 @@ func noun(lang, key string, n int) string {
 	return say(lang, key)
 }
 
+// yuan is an amount of money.
+func yuan(lang string, cents int64) string {
+	return say(lang, "money", fmt.Sprintf("%d.%02d", cents/100, cents%100))
+}
+
 type text struct{ en, zh string }
+
+// texts has everything that a visitor can read, each text in both languages.
+var texts = together(shopTexts, paymentTexts)
+
+func together(all ...map[string]text) map[string]text {
+	whole := map[string]text{}
+	for _, part := range all {
+		maps.Copy(whole, part)
+	}
+	return whole
+}

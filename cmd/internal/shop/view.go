@@ -64,7 +64,7 @@ func (s *Shop) render(w http.ResponseWriter, status int, name string, v view) {
 // visitor is escaped by html/template, by where it stands.
 func parsePages() (map[string]*template.Template, error) {
 	set := map[string]*template.Template{}
-	for _, name := range []string{"goods", "order", "placed", "orders", "basket", "batch", "client", "free", "message"} {
+	for _, name := range []string{"goods", "order", "placed", "orders", "basket", "batch", "client", "free", "message", "provider", "life"} {
 		t, err := template.ParseFS(assets, "assets/layout.html", "assets/"+name+".html")
 		if err != nil {
 			return nil, err

@@ -1,7 +1,7 @@
 package shop
 
-// texts has everything that a visitor can read, each text in both languages.
-var texts = map[string]text{
+// shopTexts are the texts of the shop itself.
+var shopTexts = map[string]text{
 	// Every page.
 	"shop":       {"Nebis tea shop", "Nebis 茶铺"},
 	"nav_label":  {"Shop", "茶铺"},
