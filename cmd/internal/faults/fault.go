@@ -27,7 +27,12 @@ func (e edit) apply(text string) (string, error) {
 
 func faults() []fault {
 	var all []fault
-	for _, group := range [][]fault{claiming(), committing(), expiring(), cleaning(), clocks(), remembering(), losing(), waiting(), naming(), calling(), minding(), ending(), saving(), compensating(), verifying(), reading(), meaning(), acknowledging(), rerunning(), telling(), measuring(), watching(), confining()} {
+	for _, group := range [][]fault{
+		claiming(), committing(), expiring(), cleaning(), clocks(), remembering(), losing(), waiting(), naming(), // the core
+		calling(), minding(), ending(), saving(), compensating(), // the outbox
+		verifying(), reading(), meaning(), acknowledging(), rerunning(), telling(), // callbacks
+		measuring(), watching(), confining(), // numbers and units
+	} {
 		all = append(all, group...)
 	}
 	return all
