@@ -32,7 +32,8 @@ func newDemo(e env) *cobra.Command {
 		Use:   "demo",
 		Short: "Runs a small shop that takes each order once",
 		Long: `Runs a small shop that takes each order once, beside a form without protection:
-double-click in both and see the difference.
+double-click in both and see the difference. Orders are paid at a simulated provider,
+and their coupons come from a simulated service that fails where you want it to.
 
 Its tables are named nebis_demo_…, so it touches nothing else in the database.
 Orders are public, on purpose. SIGINT and SIGTERM let running orders finish.`,

@@ -26,8 +26,10 @@ func payInBrowser(v tab) {
 	l := v.pays("twice")
 	v.do(click(".shots + .actions .button"), shown("^/orders/1/life$", "The life of order 1"),
 		tells("A request placed it."), tells("Taken, and acknowledged."), tells("The same callback again."),
-		tells("Outside call for the coupon, try 1: failed."), tells("The coupon is there."), // without a reload
+		tells("Outside call for the coupon, try 1: failed."), tells("The coupon is there."),
 		until(`document.querySelector(".call .facts").textContent.includes("requests: 3, done: 1")`))
+	l.pays(l.now(1), 0, "times=1", "signature=wrong")
+	v.do(tells("Callback with a wrong signature.")) // without a reload
 	l.called(l.now(1), couponAdded, outbox.Done, 3, 1)
 	l.happened(l.now(1), paid, couponAdded, couponGiven)
 }

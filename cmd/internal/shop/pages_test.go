@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/nebis-dev/nebis/cmd/internal/dburl/dburltest"
+	"github.com/nebis-dev/nebis/outbox"
 )
 
 func TestEveryTextIsThereInBothLanguages(t *testing.T) {
@@ -24,11 +25,37 @@ func TestEveryTextIsThereInBothLanguages(t *testing.T) {
 			t.Errorf("%q takes %v in English and %v in Chinese", key, en, zh)
 		}
 	}
-	for _, g := range shelf {
-		if say(english, g.Code) == "["+g.Code+"]" {
-			t.Errorf("%s has no name", g.Code)
+	for _, key := range composed() {
+		if say(english, key) == "["+key+"]" {
+			t.Errorf("there is no %s", key)
 		}
 	}
+}
+
+// composed are the texts whose keys the program puts together.
+func composed() (keys []string) {
+	for _, g := range shelf {
+		keys = append(keys, g.Code, g.Code+"_about")
+	}
+	for _, kind := range []string{paid, paidLate, couponAdded, couponGiven, noCoupon, cancelled, refundAdded, refunded, credited, withdrawAdded, couponWithdrawn} {
+		keys = append(keys, "life_event_"+kind)
+	}
+	for _, status := range []string{accepted, paid, pickedUp, cancelled, refunding, refunded, credited} {
+		keys = append(keys, status)
+	}
+	for _, outcome := range []string{"accepted", "duplicate", "refused", "busy", "failed"} {
+		keys = append(keys, "life_callback_"+outcome)
+	}
+	for _, service := range callOf {
+		keys = append(keys, "service_"+service)
+	}
+	for _, mood := range moods {
+		keys = append(keys, "mood_"+mood)
+	}
+	for _, state := range outbox.States() {
+		keys = append(keys, "life_state_"+string(state))
+	}
+	return keys
 }
 
 // oddities are what a page shows when a text or its arguments are missing.
