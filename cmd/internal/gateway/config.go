@@ -70,6 +70,7 @@ type Route struct {
 	Look            string   // page where a person sees what has been done
 	OnStoreError    string   // Closed or Open
 	Keep            time.Duration
+	KeepSeen        time.Duration // how long a late sender is told that the key was used; 0: as long as the answer is kept
 	Wait            time.Duration // negative: by the kind
 	Deadline        time.Duration
 	MaxBody         int64 // what is read to find the key, and kept of an answer

@@ -30,6 +30,7 @@ routes:
     look: /my/orders
     on_store_error: closed
     keep: 24h
+    keep_seen: 90d
     wait: 25s
     deadline: 60s
     max_body: 1MiB
@@ -89,6 +90,7 @@ routes:
     look: /my/orders
     on_store_error: closed
     keep: 24h
+    keep_seen: 90d
     wait: 25s
     deadline: 1m
     max_body: 1MiB
@@ -108,6 +110,7 @@ routes:
     look: /
     on_store_error: open
     keep: 35d
+    keep_seen: 0s
     wait: 3s
     deadline: 1m
     max_body: 64KiB
@@ -199,6 +202,7 @@ func TestAMistakeInTheFileIsToldWithItsLineAndField(t *testing.T) {
 		{head + "  permit: http://other.test/may", "routes[0].permit: "},
 		{head + "  permit: //other.test/may", "routes[0].permit: "},
 		{head + "  keep: 24", `routes[0].keep: "24" is not a duration such as 25s`},
+		{head + "  keep_seen: -1h", "routes[0].keep_seen: "},
 		{head + "  keep: 0s", "routes[0].keep: it must be more than nothing"},
 		{head + "  wait: -1s", "routes[0].wait: "},
 		{head + "  wait: 9999999h", "routes[0].wait: "},

@@ -71,6 +71,7 @@ func (r *Route) fields(f *file) map[string]reader {
 		"look":              one(f, &r.Look, parseVerify),
 		"on_store_error":    one(f, &r.OnStoreError, oneOf(Closed, Open)),
 		"keep":              one(f, &r.Keep, parsePositive),
+		"keep_seen":         one(f, &r.KeepSeen, parseDuration),
 		"wait":              one(f, &r.Wait, parseWait),
 		"deadline":          one(f, &r.Deadline, parsePositive),
 		"max_body":          one(f, &r.MaxBody, parseSize),

@@ -44,7 +44,7 @@ func (r *Route) lease(verify func(http.ResponseWriter, *http.Request) (nebis.Ver
 		wait = r.WaitFor(r.Kind)
 	}
 	return &nebishttp.Route{
-		Required: r.Required, Keep: r.Keep, Wait: wait, Deadline: r.Deadline,
+		Required: r.Required, Keep: r.Keep, KeepSeen: r.KeepSeen, Wait: wait, Deadline: r.Deadline,
 		MaxRequest: r.MaxBody, MaxAnswer: int(r.MaxBody), Stream: true,
 		// The times and signatures of a callback differ from one attempt to the next.
 		NoFingerprint: r.Kind == Callback,

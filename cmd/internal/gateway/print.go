@@ -57,6 +57,7 @@ func (p *printer) route(r *Route) {
 	p.field(in, "look", r.Look)
 	p.field(in, "on_store_error", r.OnStoreError)
 	p.field(in, "keep", formatDuration(r.Keep))
+	p.field(in, "keep_seen", formatDuration(r.KeepSeen))
 	p.field(in, "wait", r.formatWait())
 	p.field(in, "deadline", formatDuration(r.Deadline))
 	p.field(in, "max_body", formatSize(r.MaxBody))
