@@ -40,9 +40,7 @@ func composed() (keys []string) {
 	for _, kind := range []string{paid, paidLate, couponAdded, couponGiven, noCoupon, cancelled, refundAdded, refunded, credited, withdrawAdded, couponWithdrawn} {
 		keys = append(keys, "life_event_"+kind)
 	}
-	for _, status := range []string{accepted, paid, pickedUp, cancelled, refunding, refunded, credited} {
-		keys = append(keys, status)
-	}
+	keys = append(keys, accepted, paid, pickedUp, cancelled, refunding, refunded, credited)
 	for _, outcome := range []string{"accepted", "duplicate", "refused", "busy", "failed"} {
 		keys = append(keys, "life_callback_"+outcome)
 	}
