@@ -130,6 +130,7 @@ func cancelAsTheCouponComes(l till) {
 		l.cancels(o, "works").want(l.t, http.StatusSeeOther, "created")
 		l.called(o, couponAdded, outbox.Done, 1, 1)
 		l.called(o, withdrawAdded, outbox.Done, 1, 1)
+		l.called(o, refundAdded, outbox.Done, 1, 1)
 		l.is(o, refunded, 0)
 	}
 }
