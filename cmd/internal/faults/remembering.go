@@ -11,7 +11,7 @@ func remembering() []fault {
 		{
 			name:    "clean-up removes the row of a key that is remembered",
 			edits:   []edit{{"clean_sql.go", "THEN 1 ELSE 0 END", "THEN 0 ELSE 0 END"}},
-			foundBy: []probe{suite("mariadb", late), suite("mysql56", late), suite("postgres-pgx", late), suite("sqlite-modernc", late)},
+			foundBy: []probe{worlds("mariadb", 40), suite("mariadb", late), suite("mysql56", late), suite("postgres-pgx", late), suite("sqlite-modernc", late)},
 		},
 		{
 			name:    "clean-up keeps the answer of a key that is remembered",
@@ -21,7 +21,7 @@ func remembering() []fault {
 		{
 			name:    "a claim takes over a key that is remembered",
 			edits:   []edit{{"row.go", "r.lease == 1 { // remembered", "r.lease == 3 { // remembered"}},
-			foundBy: []probe{suite("mariadb", late), suite("postgres-pgx", late), suite("sqlite-modernc", late)},
+			foundBy: []probe{suite("mariadb", late), suite("postgres-pgx", late), suite("sqlite-modernc", late), worlds("postgres", 40)},
 		},
 		{
 			name:    "DoTx takes over a key that is remembered",

@@ -125,6 +125,9 @@ func (c chance) key(p product, n int) keyPlan {
 	switch {
 	case p.microseconds && c.in(6):
 		k.op.Keep = []time.Duration{time.Microsecond, time.Millisecond, 5 * time.Millisecond}[c.IntN(3)]
+		if c.in(2) {
+			k.op.KeepSeen = time.Hour
+		}
 	case c.in(10):
 		k.large = true
 	}

@@ -135,14 +135,24 @@ func (j *judge) refused(rec *record) string {
 		return "its function ran"
 	case is(nebis.ErrMismatch):
 		return j.mismatch(rec)
-	case is(nebis.ErrNotKept) && j.plan.keys[rec.key].large:
-		return ""
+	case is(nebis.ErrNotKept) && j.plan.keys[rec.key].forgetful():
+		return j.notKept(rec)
 	case is(nebis.ErrInProgress), is(nebis.ErrBusy):
 		return ""
 	case rec.outer != nil && strings.Contains(err.Error(), "of the same key"):
 		return ""
 	}
 	return "not an error that it may get"
+}
+
+// notKept: somebody must have done it.
+func (j *judge) notKept(rec *record) string {
+	for _, r := range j.runs {
+		if r.rec.key == rec.key && (j.present(r) > 0 || rec.outer != nil && r.rec.outer == rec.outer) {
+			return ""
+		}
+	}
+	return "nobody has done it"
 }
 
 // txGone: the function ended or lost the transaction, or the first one did.

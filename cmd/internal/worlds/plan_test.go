@@ -24,13 +24,21 @@ type storePlan struct {
 }
 
 type keyPlan struct {
-	op    nebis.Op // scope, owner, key and keep
+	op    nebis.Op // scope, owner, key and how long it is kept
 	large bool     // its answers are too large to keep
 	old   bool     // done before, and expired when the world begins
 }
 
-// fleeting keys expire while the world goes on.
-func (k keyPlan) fleeting() bool { return k.op.Keep > 0 && k.op.Keep < time.Second }
+// fleeting keys expire while the world goes on; of those that are remembered only the
+// answer does.
+func (k keyPlan) fleeting() bool {
+	return k.op.Keep > 0 && k.op.Keep < time.Second && !k.remembered()
+}
+
+func (k keyPlan) remembered() bool { return k.op.KeepSeen > 0 }
+
+// forgetful keys may have been done and have no answer.
+func (k keyPlan) forgetful() bool { return k.large || k.remembered() }
 
 // A call is one caller who does one operation, once or until it is done.
 type callPlan struct {

@@ -15,7 +15,7 @@ func (w plan) lines() string {
 			s.conns, s.o.Wait, s.o.WaitPiece, s.o.MaxWaiters, s.o.MaxWaitingConns, s.o.Isolation, s.o.Strict, s.o.Unprepared, s.o.CommitWait)
 	}
 	for i, k := range w.keys {
-		fmt.Fprintf(&b, "  key %d: %s %q %s keep=%v large=%v old=%v\n", i, k.op.Scope, k.op.Owner, k.op.Key, k.op.Keep, k.large, k.old)
+		fmt.Fprintf(&b, "  key %d: %s %q %s keep=%v seen=%v large=%v old=%v\n", i, k.op.Scope, k.op.Owner, k.op.Key, k.op.Keep, k.op.KeepSeen, k.large, k.old)
 	}
 	for _, x := range w.beside {
 		fmt.Fprintf(&b, "  beside: %c key=%d store=%d after=%v limit=%d times=%d\n", x.what, x.key, x.store, x.after.Round(time.Microsecond), x.limit, x.times)

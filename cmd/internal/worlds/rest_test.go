@@ -80,7 +80,7 @@ func (w *world) final(rec *record) string {
 	switch {
 	case rec.err == nil:
 		return ""
-	case errors.Is(rec.err, nebis.ErrNotKept) && w.plan.keys[rec.key].large:
+	case errors.Is(rec.err, nebis.ErrNotKept) && w.plan.keys[rec.key].forgetful():
 		return ""
 	case errors.Is(rec.err, nebis.ErrUnknown) && errors.Is(rec.err, nebis.ErrTxGone) && j.handed(rec.key):
 		return ""

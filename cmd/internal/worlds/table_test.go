@@ -214,6 +214,9 @@ func (j *judge) stored(key int, row keyRow, done []*run) {
 		}
 		return
 	}
+	if j.plan.keys[key].remembered() && !row.response.Valid {
+		return
+	}
 	var a answer
 	if err := json.Unmarshal([]byte(row.response.String), &a); err != nil || a != last.result || row.asks != last.asks {
 		j.wrongf("key %d: the row says %s to %q, the last order is %+v to %q", key, row.response.String, row.asks, last.result, last.asks)
