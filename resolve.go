@@ -126,6 +126,9 @@ func (g *guest) decide(ctx context.Context, d decision) (*Entry, error) {
 		keep = g.op.Keep
 	}
 	g.op.Keep = keep
+	if d.status != "done" {
+		g.op.KeepSeen = 0 // there is nothing to remember, and nobody has a lease
+	}
 	res, err := g.tx.ExecContext(ctx, g.e.lease.decide, g.token, d.status, g.e.answer(d.response), g.e.answer(errorText(d.text)),
 		g.op.seen(), keep.Microseconds(), r.id, r.token, r.status)
 	if err != nil {
