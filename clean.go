@@ -188,7 +188,7 @@ func (s *Store) short(ctx context.Context, do func(*sql.Tx, *engine) error) erro
 		return err
 	}
 	defer free()
-	tx, err := conn.BeginTx(ctx, shortly[s.d])
+	tx, err := conn.BeginTx(ctx, &sql.TxOptions{Isolation: e.clean.level})
 	if err != nil {
 		return err
 	}
@@ -197,13 +197,6 @@ func (s *Store) short(ctx context.Context, do func(*sql.Tx, *engine) error) erro
 		return err
 	}
 	return tx.Commit()
-}
-
-// At READ UNCOMMITTED it is seen without a lock, and so without waiting, which rows a
-// claim holds: it has written into them. What is locked after that is looked at anew.
-var shortly = map[Dialect]*sql.TxOptions{
-	MySQL:    {Isolation: sql.LevelReadUncommitted},
-	Postgres: {Isolation: sql.LevelReadCommitted},
 }
 
 // stamp gives at most limit rows of old code an expiry, and returns how many. One

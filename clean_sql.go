@@ -1,6 +1,7 @@
 package nebis
 
 import (
+	"database/sql"
 	"strconv"
 	"strings"
 
@@ -27,10 +28,11 @@ type cleanSQL struct {
 	stamp, pick, lock, drop, fade, count string
 	take, whose, hold, leave, quit       string
 
-	nothing string // a floor below every expiry
-	between string // ids, which are written into the text for {ids}, or go as one argument
-	expired string // the condition, with older
-	seen    string // whether the key is to be remembered: 1 or 0
+	level   sql.IsolationLevel // of its transactions
+	nothing string             // a floor below every expiry
+	between string             // ids, which are written into the text for {ids}, or go as one argument
+	expired string             // the condition, with older
+	seen    string             // whether the key is to be remembered: 1 or 0
 }
 
 // A cleaner is how one database says what clean-up needs.

@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"fmt"
 	"strings"
+
+	"github.com/nebis-dev/nebis/internal/binlog"
 )
 
 // engine returns the SQL for the server at hand, and asks MySQL once which of
@@ -35,10 +37,19 @@ func (s *Store) detect(ctx context.Context, q querier) (*engine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("nebis: ask for the server's version: %w", err)
 	}
+	// At READ UNCOMMITTED it is seen without a lock, and so without waiting, which rows a
+	// claim holds: it has written into them. What is locked after that is looked at anew.
+	level, err := binlog.Level(ctx, q, sql.LevelReadUncommitted)
+	if err != nil {
+		return nil, fmt.Errorf("nebis: ask for the binary log: %w", err)
+	}
 	if strings.Contains(version, "MariaDB") {
-		return mariadbEngine(s.n), nil
+		e := mariadbEngine(s.n)
+		e.clean.level = level
+		return e, nil
 	}
 	e := mysqlEngine(s.n, s.o.Strict)
+	e.clean.level = level
 	if !older(version, "8.0.1") && !strings.Contains(version, "TiDB") {
 		e.clean.lock += ` SKIP LOCKED`
 	}

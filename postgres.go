@@ -1,6 +1,7 @@
 package nebis
 
 import (
+	"database/sql"
 	"fmt"
 	"math"
 	"strings"
@@ -85,6 +86,7 @@ WHERE COALESCE(` + t + `.lease_until, '-infinity') <= clock_timestamp()`,
 	}.sql()
 	c.pick += ` FOR UPDATE SKIP LOCKED`
 	c.lock = ""
+	c.level = sql.LevelReadCommitted
 	c.stamp = `UPDATE ` + t + ` SET expires_at = ` + later + `
 WHERE ctid = ANY (ARRAY(SELECT ctid FROM ` + t + ` WHERE expires_at IS NULL AND token IS NULL LIMIT ? FOR UPDATE SKIP LOCKED))`
 	c.number()

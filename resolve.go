@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"time"
 
 	"github.com/nebis-dev/nebis/internal/sqltext"
 )
@@ -21,6 +22,10 @@ type Resolution struct {
 	// Response is the encoded result that is replayed when it has happened. Without
 	// one the key is done and its answer not kept.
 	Response []byte
+
+	// KeepSeen is that of the operation, see Op.KeepSeen: its row does not have it
+	// before it is done. Defaults to the store's.
+	KeepSeen time.Duration
 
 	// Reason says how the person knows. It goes into the column error, cut after 500
 	// characters, and must not be empty.
@@ -50,7 +55,7 @@ func (s *Store) Resolve(ctx context.Context, tx *sql.Tx, scope, owner, key strin
 	default:
 		return nil, fmt.Errorf("%w: the resolution does not say whether it happened", ErrKey)
 	}
-	return s.decide(ctx, tx, Op{Scope: scope, Owner: owner, Key: key}, d)
+	return s.decide(ctx, tx, Op{Scope: scope, Owner: owner, Key: key, KeepSeen: r.KeepSeen}, d)
 }
 
 // Release frees a key that is done, on purpose: its answer is forgotten, and the
@@ -128,6 +133,9 @@ func (g *guest) decide(ctx context.Context, d decision) (*Entry, error) {
 		keep = g.op.Keep
 	}
 	g.op.Keep = keep
+	if d.status != "done" {
+		g.op.KeepSeen = 0 // there is nothing to remember, and nobody has a lease
+	}
 	res, err := g.tx.ExecContext(ctx, g.e.lease.decide, g.token, d.status, g.e.answer(d.response), g.e.answer(sqltext.Error(d.text)),
 		g.op.seen(), keep.Microseconds(), r.id, r.token, r.status)
 	if err != nil {

@@ -27,7 +27,7 @@ func (h *handler) once(ctx context.Context, e Event) (Answer, int, error) {
 			continue
 		}
 		switch {
-		case errors.Is(err, nebis.ErrNotKept): // done, but the answer was too long, or has gone before the key
+		case failed == nil && errors.Is(err, nebis.ErrNotKept): // done, but the answer was too long, or has gone before the key
 			return h.p.acknowledge(e), 0, nil
 		case err == nil && !replayed:
 			h.note(e, nil)

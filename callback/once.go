@@ -67,10 +67,12 @@ func Once(ctx context.Context, s *nebis.Store, tx *sql.Tx, scope string, e Event
 		return false, ErrNoRefund
 	}
 	op := nebis.Op{Scope: scope, Owner: owner(e.Account), Key: shaped(business), Keep: Keep}
+	ran := false
 	_, replayed, err := nebis.DoTx(ctx, s, tx, op, func(ctx context.Context) (struct{}, error) {
+		ran = true
 		return struct{}{}, fn(ctx)
 	})
-	if errors.Is(err, nebis.ErrNotKept) { // done, longer ago than Keep
+	if !ran && errors.Is(err, nebis.ErrNotKept) { // done, longer ago than Keep
 		return false, nil
 	}
 	return err == nil && !replayed, err

@@ -206,7 +206,8 @@ func testSeenBatch(w *world) {
 func testSeenResolved(w *world) {
 	w.use(nebis.Options{KeepSeen: 48 * time.Hour})
 	o := &outside{world: w}
-	o.vanish(w.op("k"))
+	op := w.op("k")
+	o.vanish(op)
 	_, err := w.resolve(0, "k", happened(byHand))
 	w.must(err)
 	w.wantReplay(w.op("k"), Order{ID: 9, Item: "by hand"})
@@ -217,4 +218,12 @@ func testSeenResolved(w *world) {
 	_, err = w.release(0, "k")
 	w.must(err)
 	w.wantFree(w.op("k"))
+	_, _, err = w.do(0, w.op("freed"))
+	w.must(err)
+	_, err = w.release(0, "freed")
+	w.must(err)
+	e, err := w.stores[0].Look(w.Context(), op.Scope, op.Owner, "freed")
+	if err != nil || e.State != nebis.StateFree || !e.LeaseUntil.IsZero() {
+		w.Errorf("%+v, error %v", e, err)
+	}
 }

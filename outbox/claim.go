@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/nebis-dev/nebis"
+	"github.com/nebis-dev/nebis/internal/binlog"
 )
 
 // A way to claim: it claims at most n calls under a token, and reports whether
@@ -58,6 +59,19 @@ func (o *Outbox) wayOf(ctx context.Context) (way, error) {
 	}
 	o.way.Store(&f)
 	return f, nil
+}
+
+// loose is the lowest level at which this server lets a transaction write that would
+// rather not lock gaps.
+func (o *Outbox) loose(ctx context.Context) (sql.IsolationLevel, error) {
+	if level := o.level.Load(); level != nil {
+		return *level, nil
+	}
+	level, err := binlog.Level(ctx, o.db, sql.LevelReadCommitted)
+	if err == nil {
+		o.level.Store(&level)
+	}
+	return level, err
 }
 
 var major = regexp.MustCompile(`^(?:5\.5\.5-)?([0-9]+)\.`)
@@ -110,7 +124,11 @@ func (w *worker) takeUnlocked(ctx context.Context, token string, n int) ([]*Job,
 	if due, err := w.look(ctx, w.o.db, 1, ""); len(due) == 0 {
 		return nil, false, err
 	}
-	tx, err := w.o.db.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelReadCommitted})
+	level, err := w.o.loose(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	tx, err := w.o.db.BeginTx(ctx, &sql.TxOptions{Isolation: level})
 	if err != nil {
 		return nil, false, err
 	}

@@ -66,7 +66,8 @@ type Outbox struct {
 	o     Options
 	sql   *dialect
 	q     *statements
-	way   atomic.Pointer[way] // known from the first look on: servers differ
+	way   atomic.Pointer[way]                // known from the first look on: servers differ
+	level atomic.Pointer[sql.IsolationLevel] // of a claim and of Purge on MySQL, likewise
 	mu    sync.RWMutex
 	calls map[string]Call
 	hints *hints
@@ -136,7 +137,10 @@ func (o *Outbox) Purge(ctx context.Context, limit int) (int, error) {
 	if o.d == nebis.MySQL {
 		// At REPEATABLE READ the scan would lock the gap into which calls that
 		// end now are moved.
-		opts.Isolation = sql.LevelReadCommitted
+		var err error
+		if opts.Isolation, err = o.loose(ctx); err != nil {
+			return 0, fmt.Errorf("outbox: purge: %w", err)
+		}
 	}
 	free, err := o.turn(ctx)
 	if err != nil {

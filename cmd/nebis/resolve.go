@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os/user"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -20,6 +21,7 @@ type resolveFlags struct {
 	answerFlags
 	done, free bool
 	reason     string
+	keepSeen   time.Duration
 	json       bool
 }
 
@@ -56,6 +58,7 @@ Exit code: 0 done, 1 not done (no such key, not unknown, in progress), 2 wrong u
 	cmd.Flags().BoolVar(&f.done, "done", false, "it happened; without an answer, duplicates are told that none is kept")
 	cmd.Flags().BoolVar(&f.free, "free", false, "it did not happen, and never will: the next request with the key runs")
 	cmd.Flags().StringVar(&f.reason, "reason", "", "how you know; it is kept")
+	cmd.Flags().DurationVar(&f.keepSeen, "keep-seen", 0, "with --done: for how long the key is remembered once its answer is gone (KeepSeen in the program), such as 2160h")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print JSON instead of text")
 	return cmd
 }
@@ -64,12 +67,14 @@ var becomes = map[nebis.Verdict]nebis.State{nebis.Happened: nebis.StateDone, neb
 
 // resolution checks the command line.
 func (f *resolveFlags) resolution() (nebis.Resolution, error) {
-	r := nebis.Resolution{Verdict: nebis.DidNotHappen, Reason: strings.TrimSpace(f.reason)}
+	r := nebis.Resolution{Verdict: nebis.DidNotHappen, KeepSeen: f.keepSeen, Reason: strings.TrimSpace(f.reason)}
 	switch {
 	case f.done == f.free:
 		return r, usagef("say what became of it: either --done or --free")
 	case f.free && f.given():
 		return r, usagef("--free has no answer: --status, --location, --body and --result go with --done")
+	case f.keepSeen < 0 || f.free && f.keepSeen > 0:
+		return r, usagef("--keep-seen is for how long a key is remembered that is --done")
 	case r.Reason == "":
 		return r, errNoReason
 	case f.free:

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -36,6 +37,25 @@ func TestAKeyThatIsRememberedLongerThanItsAnswer(t *testing.T) {
 			t.Errorf("left: %s", got)
 		}
 		k.want(0, ": 0 rows removed in ", "clean")
+	})
+}
+
+// Of a key whose outcome is unknown the row does not say for how long it was to be
+// remembered: who resolves it says so, or it would run again when its answer is gone.
+func TestWhoResolvesAKeySaysForHowLongItIsRemembered(t *testing.T) {
+	dburltest.Everywhere(t, func(t *testing.T, url string) {
+		k := newKeyed(t, url, "")
+		resolve := func(code int, says string, more ...string) {
+			k.want(code, says, append([]string{"resolve", "--scope", "order", "k", "--reason", "r", "--keep-seen"}, more...)...)
+		}
+		k.lease(nebis.Anyone, "k", errors.New("no answer"))
+		resolve(2, "--keep-seen is for", "2160h", "--free")
+		resolve(2, "--keep-seen is for", "-1h", "--done")
+		resolve(0, "unknown → done", "2160h", "--done")
+		k.shift(48, "created_at", "expires_at")
+		if v := k.show(nebis.Anyone, "k"); v.State != nebis.StateDone || time.Until(v.SeenUntil) < 80*24*time.Hour {
+			t.Errorf("%+v", v)
+		}
 	})
 }
 

@@ -3,11 +3,13 @@ package callbacktests
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
 	"testing"
 
+	"github.com/nebis-dev/nebis"
 	"github.com/nebis-dev/nebis/callback"
 	"github.com/nebis-dev/nebis/callback/callbacktest"
 )
@@ -28,10 +30,12 @@ func TestAFailureIsSentAgain(t *testing.T) {
 				return errShop
 			case 2:
 				panic("out of paper")
+			case 3: // of another operation; of the delivery itself it would say that it was done
+				return fmt.Errorf("the points: %w", nebis.ErrNotKept)
 			}
 			return nil
 		}
-		for i, want := range []string{errShop.Error(), "panic: out of paper"} {
+		for i, want := range []string{errShop.Error(), "panic: out of paper", "the points: " + nebis.ErrNotKept.Error()} {
 			s.want(callbacktest.Notice{}, s.refused(500))
 			s.order("pending 0 0")
 			s.rows(0)
@@ -43,7 +47,7 @@ func TestAFailureIsSentAgain(t *testing.T) {
 		s.want(callbacktest.Notice{}, s.acknowledged())
 		s.order("paid 88 0")
 		all := s.failures()
-		if len(all) != 1 || all[0].Attempts != 2 || all[0].Done.IsZero() || all[0].Provider != s.sender.Provider.Name || all[0].Delivery == "" {
+		if len(all) != 1 || all[0].Attempts != 3 || all[0].Done.IsZero() || all[0].Provider != s.sender.Provider.Name || all[0].Delivery == "" {
 			t.Errorf("%+v", all)
 		}
 	})

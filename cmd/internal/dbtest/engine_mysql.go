@@ -50,6 +50,9 @@ func arguments(f *folder, port string, o Options) []string {
 	if o.Fast {
 		args = append(args, "--innodb-flush-log-at-trx-commit=2")
 	}
+	if o.Statements {
+		args = append(args, "--log-bin="+f.in("data/log"), "--server-id=1", "--binlog-format=STATEMENT")
+	}
 	return args
 }
 

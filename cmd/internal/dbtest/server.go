@@ -23,6 +23,10 @@ type Options struct {
 	// Defaults to 64: it starts fast.
 	Cache int
 
+	// Statements has MariaDB and MySQL keep a binary log of statements, which is the
+	// default of MySQL before 5.7.7.
+	Statements bool
+
 	// StartWithin bounds each wait until the server answers. Defaults to 2 min: a
 	// loaded machine is slow, and a server that ends is noticed at once.
 	StartWithin time.Duration

@@ -11,7 +11,7 @@ func acknowledging() []fault {
 		},
 		{
 			name:    "callback: what is under way is acknowledged",
-			edits:   []edit{{"callback/attempt.go", "case errors.Is(err, nebis.ErrNotKept):", "case errors.Is(err, nebis.ErrNotKept), errors.Is(err, nebis.ErrInProgress):"}},
+			edits:   []edit{{"callback/attempt.go", "case failed == nil && errors.Is(err, nebis.ErrNotKept):", "case errors.Is(err, nebis.ErrNotKept), errors.Is(err, nebis.ErrInProgress):"}},
 			foundBy: []probe{hears("TestADeliveryUnderWayIsNotAcknowledged", "wechatpay")},
 		},
 		{

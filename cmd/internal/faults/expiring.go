@@ -63,7 +63,7 @@ func cleaning() []fault {
 		},
 		{
 			name:    "clean-up picks what a claim holds",
-			edits:   []edit{{"clean.go", "LevelReadUncommitted", "LevelReadCommitted"}},
+			edits:   []edit{{"engine.go", "LevelReadUncommitted", "LevelReadCommitted"}},
 			foundBy: []probe{suite("mariadb", "Sweep/goes round what is held")},
 		},
 		{

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 )
 
 // guarding is a site that is asked who may order.
@@ -107,4 +108,60 @@ func TestASiteThatIsAwayPermitsNothing(t *testing.T) {
 		}
 	}
 	g.wantRuns(1)
+}
+
+// The question is none of the write's own: what the sender says of the body, of the
+// version that is to be changed, and to the next hop only, is not asked with.
+func TestWhatIsSaidOfTheWriteIsNotAskedWith(t *testing.T) {
+	g := guardedBy(t, "  permit: /may\n")
+	g.rights.Store(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.ServeContent(w, r, "may.txt", time.Unix(1e9, 0), strings.NewReader("yes"))
+	}))
+	for i, header := range []string{
+		"If-None-Match: *", `If-Match: "v7"`, "If-Modified-Since: Sun, 06 Nov 2044 08:49:37 GMT", "If-Unmodified-Since: Sun, 06 Nov 1994 08:49:37 GMT",
+		"Range: bytes=90-", "Content-Language: en", "Content-Md5: x", "Connection: X-Hop",
+	} {
+		got := g.send("POST", "/checkout", fmt.Sprint("item=tea&idempotency_key=", i), formType, header, "X-Hop: next")
+		g.want(got, 303, "created")
+		name, _, _ := strings.Cut(header, ": ")
+		if r := <-g.asked; r.Header.Get(name) != "" || (name == "Connection") != (r.Header.Get("X-Hop") == "") {
+			t.Errorf("%s: asked with %v", header, r.Header)
+		}
+	}
+}
+
+// What follows a yes is not waited for, and may break off.
+func TestOnlyTheHeaderOfAYesIsRead(t *testing.T) {
+	g := guardedBy(t, "  permit: /may\n")
+	over := make(chan struct{})
+	t.Cleanup(func() { close(over) })
+	for _, media := range []string{"text/plain", "text/event-stream"} {
+		g.rights.Store(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", media)
+			fmt.Fprint(w, "yes, and")
+			_ = http.NewResponseController(w).Flush()
+			select {
+			case <-r.Context().Done():
+			case <-over:
+			}
+		}))
+		g.want(g.order(media), 303, "created")
+	}
+	g.rights.Store(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Length", "9")
+		fmt.Fprint(w, "yes")
+	}))
+	g.want(g.order("broken"), 303, "created")
+}
+
+// A site that does not answer the question is waited for as long as for the write.
+func TestTheQuestionHasTheDeadlineOfTheWrite(t *testing.T) {
+	g := guardedBy(t, "  permit: /may\n  deadline: 100ms\n")
+	g.rights.Store(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
+	got := g.order("k")
+	g.want(got, 502, "")
+	if !strings.Contains(got.body, "Nothing was done") {
+		t.Error(got.body)
+	}
+	g.wantRuns(0)
 }

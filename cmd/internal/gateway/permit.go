@@ -1,8 +1,10 @@
 package gateway
 
 import (
+	"context"
 	"maps"
 	"net/http"
+	"strings"
 )
 
 // permitted asks the site whether the sender of a write may do it, each time: what
@@ -12,19 +14,36 @@ func (g *guarded) permitted(w http.ResponseWriter, r *http.Request) bool {
 	if g.route.Permit == nil {
 		return true
 	}
-	asked := r.Clone(r.Context())
-	asked.Method, asked.URL = http.MethodGet, g.route.Permit
-	asked.Body, asked.ContentLength, asked.TransferEncoding = http.NoBody, 0, nil
-	for _, name := range []string{"Content-Type", "Content-Length", "Content-Encoding", "Expect", "Upgrade", "Connection"} {
-		asked.Header.Del(name)
-	}
-	c := callOf(r.Context())
+	ctx, cancel := context.WithTimeout(r.Context(), g.route.Deadline)
+	defer cancel()
+	c := callOf(ctx)
 	page := c.page
-	c.page = false // a refusal is not the page that was asked for
-	defer func() { c.page = page }()
+	c.page, c.asks = false, true // a refusal is not the page that was asked for
+	defer func() { c.page, c.asks = page, false }()
 	a := &permission{w: w, header: http.Header{}}
-	g.site.ServeHTTP(a, asked)
-	return a.granted()
+	g.site.ServeHTTP(a, g.question(r.Clone(ctx)))
+	return granted(a.status)
+}
+
+// question makes of a write the question: of its header stays what is said of the
+// sender. What Connection names goes no further than here, which the proxy sees to.
+func (g *guarded) question(r *http.Request) *http.Request {
+	r.Method, r.URL = http.MethodGet, g.route.Permit
+	r.Body, r.ContentLength, r.TransferEncoding, r.Trailer = http.NoBody, 0, nil, nil
+	maps.DeleteFunc(r.Header, func(name string, _ []string) bool {
+		return strings.HasPrefix(name, "Content-") || strings.HasPrefix(name, "If-") || name == "Range" || name == "Expect" || name == "Upgrade"
+	})
+	return r
+}
+
+func granted(status int) bool { return status >= 200 && status < 300 }
+
+// bare leaves of a yes the header: what follows may be long, or break off.
+func bare(res *http.Response) {
+	if granted(res.StatusCode) {
+		_ = res.Body.Close()
+		res.Body = http.NoBody
+	}
 }
 
 // permission takes the site's answer: a refusal goes on to the sender.
@@ -34,8 +53,6 @@ type permission struct {
 	status int
 }
 
-func (p *permission) granted() bool { return p.status >= 200 && p.status < 300 }
-
 func (p *permission) Header() http.Header { return p.header }
 
 func (p *permission) WriteHeader(status int) {
@@ -43,16 +60,10 @@ func (p *permission) WriteHeader(status int) {
 		return
 	}
 	p.status = status
-	if !p.granted() {
+	if !granted(status) {
 		maps.Copy(p.w.Header(), p.header)
 		p.w.WriteHeader(status)
 	}
 }
 
-func (p *permission) Write(b []byte) (int, error) {
-	p.WriteHeader(http.StatusOK)
-	if p.granted() {
-		return len(b), nil
-	}
-	return p.w.Write(b)
-}
+func (p *permission) Write(b []byte) (int, error) { return p.w.Write(b) }

@@ -91,6 +91,8 @@ func hasKey(h http.Header) bool {
 func (g *Gateway) modify(res *http.Response) error {
 	c := callOf(res.Request.Context())
 	switch {
+	case c.asks:
+		bare(res)
 	case c.page:
 		return g.page(res, c)
 	case c.route != nil && keyIn(res.Request.Context()) != "":

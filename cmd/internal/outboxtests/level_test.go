@@ -47,6 +47,19 @@ func TestACallAtEveryOtherIsolationLevel(t *testing.T) {
 	}
 }
 
+// A binary log of statements takes no writes below REPEATABLE READ.
+func TestACallWithALogOfStatements(t *testing.T) {
+	for _, name := range []string{"mariadb", "mysql56"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := dbtest.Lookup(name)
+			w := newWorld(t, c.On(dbtest.Private(t, c.Kind, &dbtest.Options{Fast: true, Statements: true})))
+			testCommitted(w.desk(t, "outbox_committed", outbox.Options{}))
+			testPurge(w.desk(t, "outbox_purged", outbox.Options{Keep: 1}))
+		})
+	}
+}
+
 // Orders are placed while the workers claim: what one of the two waits for or
 // loses at these levels must not cost a call.
 func TestTenWorkersInThreeProcessesAtOtherIsolationLevels(t *testing.T) {

@@ -21,13 +21,13 @@ const (
 	either   = `'(?:[^'\\]|\\[^']|'')*(?:'|\\'.*|\\?$)`
 	double   = `"(?:[^"\\]|\\[^"]|"")*(?:"|\\".*|\\?$)`
 	comments = `/\*(?:.*\*/|.*$)|--.*`
-	numbers  = `\b0[xX][0-9A-Fa-f]+\b|\b\d+(?:\.\d+)?(?:[eE][+-]?\d+)?\b`
+	numbers  = `\b\d(?:[eE][+-]|[\w.])*` // 0b11, 1_000 and 1.e5 as well
 )
 
 var values = map[nebis.Dialect]*regexp.Regexp{
 	nebis.MySQL:    regexp.MustCompile(either + `|` + double + "|`[^`]*`" + `|#.*|` + comments + `|` + numbers),
-	nebis.Postgres: regexp.MustCompile(`\b[eE]` + escaped + `|` + either + `|"(?:[^"]|"")*"?|\$(?:[\pL_][\pL_0-9]*)?\$.*|\$\d+|` + comments + `|` + numbers),
-	nebis.SQLite:   regexp.MustCompile(standard + `|"(?:[^"]|"")*"?|` + comments + `|` + numbers),
+	nebis.Postgres: regexp.MustCompile(`\b[eE]` + escaped + `|` + either + `|"(?:[^"]|"")*"?|\$(?:[A-Za-z_\x80-\x{10FFFF}][\w\x80-\x{10FFFF}]*)?\$.*|\$\d+|` + comments + `|` + numbers),
+	nebis.SQLite:   regexp.MustCompile(standard + `|"(?:[^"]|"")*"?|\[[^\]]*\]|` + "`[^`]*`|" + comments + `|` + numbers),
 }
 
 // longest is how much of a statement is shown.
@@ -52,8 +52,8 @@ func Shape(d nebis.Dialect, query string) string {
 	return query
 }
 
-// A name is a parameter, or what is in MySQL's quotes for names.
-var name = regexp.MustCompile("^(?:\\$\\d+|`[^`]*`)$")
+// A name is a parameter, or what is in quotes for names, of MySQL or SQLite.
+var name = regexp.MustCompile("^(?:\\$\\d+|`[^`]*`|\\[[^\\]]*\\])$")
 
 // A word in double quotes is a name on PostgreSQL and SQLite, on MySQL a text.
 var identifier = regexp.MustCompile(`^"[A-Za-z_]+"$`)

@@ -32,6 +32,9 @@ func TestAStatementIsShownWithoutItsValues(t *testing.T) {
 		{"SELECT `it's`, `c2` FROM `t`", "SELECT `it's`, `c2` FROM `t`", all[:1]},
 		{`SELECT 'cut after a backslash \`, `SELECT ?`, all},
 		{`SELECT E'a\'secret', e'\\', $1, $12, '$1'`, `SELECT ?, ?, $1, $12, ?`, all[1:2]},
+		{`SELECT 0b1011, 0o4711, 1_000_4711, 0x5E_C4, 4711.e5, 47_1.1_1e-7`, `SELECT ?, ?, ?, ?, ?, ?`, all},
+		{`SELECT $😀$secret$😀$`, `SELECT ?`, all[1:2]},
+		{"SELECT [it's], `it's`, 'secret', secret FROM t", "SELECT [it's], `it's`, ?, secret FROM t", all[2:]},
 		{`SELECT $x1$secret$x1$`, `SELECT ?`, all[1:2]},
 		{`SELECT $$secret$$`, `SELECT ?`, all[1:2]},
 	} {
