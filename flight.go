@@ -3,6 +3,7 @@ package nebis
 import (
 	"cmp"
 	"context"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -32,8 +33,8 @@ type flight struct {
 // become the leader because the one before it failed, or because its row is older
 // than the call: another process may have replaced it since.
 func (fs *flights) join(ctx context.Context, c *call) (*flight, *row, error) {
-	for {
-		f, leads, err := fs.enter(c.key(), c.s.o.MaxWaiters)
+	for most := c.s.o.MaxWaiters; ; most = math.MaxInt { // who has waited is not turned away
+		f, leads, err := fs.enter(c.key(), most)
 		if leads || err != nil {
 			return f, nil, err
 		}

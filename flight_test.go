@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -117,6 +118,35 @@ func TestWhoCameAfterTheRowWasAskedForGoesOn(t *testing.T) {
 	if len(fs.m) != 0 {
 		t.Errorf("%d flights left", len(fs.m))
 	}
+}
+
+// Meanwhile so many others wait that one more would be refused.
+func TestWhoGoesOnIsNotTurnedAway(t *testing.T) {
+	var fs flights
+	k := flightKey{"s", "o", "k"}
+	f, c := lead(t, &fs, k), ask(k)
+	full := &flight{waiting: 10, done: make(chan struct{}), baton: make(chan struct{}, 1)}
+	want := &row{token: "new", at: c.start.Add(1)}
+	var wg sync.WaitGroup
+	var returned atomic.Bool
+	wg.Go(func() {
+		defer returned.Store(true)
+		if f, r, err := fs.join(context.Background(), c); f != nil || r != want || err != nil {
+			t.Errorf("got %v %v %v", f, r, err)
+		}
+	})
+	for waiters(&fs, k) == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	fs.mu.Lock()
+	fs.m[k], f.row = full, &row{token: "old", at: c.start}
+	close(f.done)
+	fs.mu.Unlock()
+	for waiters(&fs, k) < 11 && !returned.Load() {
+		time.Sleep(time.Millisecond)
+	}
+	fs.leave(k, full, want)
+	wg.Wait()
 }
 
 func TestABatonThatNobodyTakesEndsTheFlight(t *testing.T) {
