@@ -162,10 +162,8 @@ func (x *tenant) failed(ctx context.Context, err error, owner string) {
 
 // problem is what an error of the lease means to the client.
 func (x *tenant) problem(err error, owner string) Problem {
-	p := problemOf(err)
+	p := x.rt.leading(problemOf(err), x.q, owner)
 	switch {
-	case p.name == mismatch.name:
-		p.Location = x.rt.first(x.q, owner)
 	case errors.Is(err, nebis.ErrUnknown), errors.Is(err, nebis.ErrLost), x.live != nil:
 		p = unknown
 		p.Look = x.rt.Look

@@ -18,7 +18,7 @@ var pages = map[string]map[string]page{
 		"key-malformed":   {"Please open the form again", "The number that protects this form against being sent twice is damaged. Nothing was done. Go back, reload the page and send it again."},
 		"body-unreadable": {"The form did not arrive whole", "Nothing was done. Please send it again."},
 		"body-too-large":  {"Too large", "What you sent is larger than this site accepts. Nothing was done."},
-		"not-kept":        {"Already done", "This was carried out before and was not repeated. The page that you saw then is no longer kept."},
+		"not-kept":        {"Already done", "This was carried out before and was not repeated. Its answer is no longer kept."},
 		"unknown":         {"We cannot tell whether this was done", "What you sent may or may not have gone through. Please do not simply send it again: first check whether it is there, or ask us."},
 		"unavailable":     {"Not available just now", "We could not finish this. Wait a moment, then reload this page and let the browser send the form again: it will not be done twice."},
 		"no-database":     {"Not available just now", "Nothing was done. Please try again in a moment."},
@@ -32,7 +32,7 @@ var pages = map[string]map[string]page{
 		"key-malformed":   {"请重新打开表单", "表单中防止重复提交的编号已损坏，未做任何操作。请返回并刷新页面，然后重新提交。"},
 		"body-unreadable": {"表单没有完整送达", "未做任何操作，请重新提交。"},
 		"body-too-large":  {"内容过大", "您提交的内容超过了本站允许的大小，未做任何操作。"},
-		"not-kept":        {"已经完成", "这项操作之前已经执行，没有重复执行。当时的结果页面已不再保存。"},
+		"not-kept":        {"已经完成", "这项操作之前已经执行，没有重复执行。当时的结果已不再保存。"},
 		"unknown":         {"无法确定是否已完成", "您刚才提交的内容可能已经生效，也可能没有。请不要直接再次提交：先查看是否已有结果，或联系我们。"},
 		"unavailable":     {"暂时无法处理", "我们没能完成这项操作。请稍候再刷新本页，并允许浏览器重新提交表单：不会重复执行。"},
 		"no-database":     {"暂时无法处理", "未做任何操作，请稍后再试。"},
@@ -44,14 +44,15 @@ var pages = map[string]map[string]page{
 // labels are what a page's link and button say.
 type labels struct {
 	First string // the link to the first result
-	Look  string // the link to where a person sees what has been done
+	Look  string // the link to where a person sees whether it has been done
+	Done  string // the link to where a person sees what has been done
 	Again string // the button that sends the form again
 	Anew  string // the same where it may have gone through
 }
 
 var texts = map[string]labels{
-	"en": {"See the first result", "Check whether it is there", "Send this as a new one", "It is not there: send it again"},
-	"zh": {"查看第一次的结果", "查看是否已有结果", "作为新的一次提交", "确认没有，再提交一次"},
+	"en": {"See the first result", "Check whether it is there", "See what was done", "Send this as a new one", "It is not there: send it again"},
+	"zh": {"查看第一次的结果", "查看是否已有结果", "查看处理结果", "作为新的一次提交", "确认没有，再提交一次"},
 }
 
 // The link, which does nothing, catches the eye before the button.
@@ -80,6 +81,9 @@ func writePage(w http.ResponseWriter, r *http.Request, p Problem) {
 	button := text.Again
 	if p.name == unknown.name {
 		button = text.Anew
+	}
+	if p.name == notKept.name {
+		text.Look = text.Done
 	}
 	form := p.Again(w, r, button)
 	w.WriteHeader(p.Status)

@@ -37,7 +37,7 @@ type Problem struct {
 	Outcome    string `json:"-"` // Idempotency-Status, "" for none
 	RetryAfter int    `json:"-"` // seconds; 0: not to be sent again by a program
 	Location   string `json:"-"` // of the result, where it is known
-	Look       string `json:"-"` // Route.Look, where the outcome is unknown
+	Look       string `json:"-"` // Route.Look, where the outcome is unknown or the answer is not kept
 	name       string
 	again      *again // for Again
 }

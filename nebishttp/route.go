@@ -103,7 +103,7 @@ type Route struct {
 	NotDone func(status int, header http.Header, body []byte) bool
 
 	// Look is the address of a page where a person can see what has been done, shown
-	// beside an unknown outcome.
+	// beside an unknown outcome, and where an answer is not kept.
 	Look string
 
 	// FailOpen runs the handler without memory when the database is out of reach,

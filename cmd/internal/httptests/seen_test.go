@@ -2,6 +2,7 @@ package httptests
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -43,6 +44,29 @@ func TestALateRetryIsToldThatItWasDone(t *testing.T) {
 		}
 		s.wantOrders(1)
 	})
+}
+
+func TestALatePersonIsLedToWhatWasDone(t *testing.T) {
+	s := newSite(t, sqlite, &nebishttp.Options{Route: nebishttp.Route{KeepSeen: 48 * time.Hour, Look: "/my/orders"}}, func(s *site, mux *http.ServeMux) {
+		mux.Handle("/orders", s.m.Tx("order", s.place(nil), nil))
+		mux.Handle("/pay", s.m.Lease("pay", nil)(answers(200, "")))
+	})
+	for _, path := range []string{"/orders", "/pay"} {
+		post := func(lang string) reply {
+			return s.send(path, "idempotency_key=k&item=tea", ctype, form, "Accept", html, "Accept-Language", lang)
+		}
+		post("en")
+		if _, err := s.db.ExecContext(t.Context(), `UPDATE idempotency SET expires_at = created_at`); err != nil {
+			t.Fatal(err)
+		}
+		for lang, words := range map[string]string{"en": "See what was done", "zh": "查看处理结果"} {
+			p := post(lang)
+			s.want(p, 410, "not-kept")
+			if link := `<a href="/my/orders">` + words + `</a>`; !strings.Contains(p.body, link) {
+				t.Errorf("%s: no %s in %s", path, link, p.body)
+			}
+		}
+	}
 }
 
 func TestTheRowsOfALateBatchAreToldThatTheyWereDone(t *testing.T) {
