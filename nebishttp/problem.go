@@ -115,6 +115,17 @@ func problemOf(err error) Problem {
 	return internal
 }
 
+// leading has a problem say where the first one's result is, or where to look for it.
+func (rt *route) leading(p Problem, q *request, owner string) Problem {
+	switch p.name {
+	case mismatch.name:
+		p.Location = rt.first(q, owner)
+	case notKept.name:
+		p.Look = rt.Look
+	}
+	return p
+}
+
 // WriteError answers with what err means: problem+json for a program, a page in
 // English or Chinese for a person. It knows the errors of package nebis and of
 // [KeyOf], also wrapped, and [http.MaxBytesError]; anything else is a plain 500.

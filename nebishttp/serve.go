@@ -115,17 +115,6 @@ func (rt *route) first(q *request, owner string) string {
 	return rec.header.Get("Location")
 }
 
-// leading has a problem say where the first one's result is, or where to look for it.
-func (rt *route) leading(p Problem, q *request, owner string) Problem {
-	switch p.name {
-	case mismatch.name:
-		p.Location = rt.first(q, owner)
-	case notKept.name:
-		p.Look = rt.Look
-	}
-	return p
-}
-
 // look returns the stored answer of an operation, and runs nothing; errLook where
 // there is none.
 func (rt *route) look(ctx context.Context, op nebis.Op) (record, error) {

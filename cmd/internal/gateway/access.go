@@ -79,7 +79,7 @@ func (a *access) done() {
 	if a.c.route != nil {
 		attrs = append(attrs, slog.String("route", a.c.route.Match.String()))
 	}
-	if outcome := a.Header().Get("Idempotency-Status"); a.c.route != nil && outcome != "" {
+	if outcome := a.outcome(); outcome != "" {
 		attrs = append(attrs, slog.String("outcome", outcome))
 	}
 	if a.c.forms > 0 {
@@ -92,6 +92,17 @@ func (a *access) done() {
 		attrs = append(attrs, slog.String("error", a.c.err.Error()))
 	}
 	a.g.o.Log.LogAttrs(context.WithoutCancel(r.Context()), slog.LevelInfo, "request", attrs...)
+}
+
+// outcome says what became of a protected write.
+func (a *access) outcome() string {
+	switch {
+	case a.c.no:
+		return "not-permitted"
+	case a.c.route == nil:
+		return ""
+	}
+	return a.Header().Get("Idempotency-Status")
 }
 
 func (a *access) ended() int {

@@ -201,6 +201,8 @@ func TestAMistakeInTheFileIsToldWithItsLineAndField(t *testing.T) {
 		{head + "  verify: ask", "routes[0].verify: "},
 		{head + "  permit: http://other.test/may", "routes[0].permit: "},
 		{head + "  permit: //other.test/may", "routes[0].permit: "},
+		{head + "  permit: /may?key={key}", "routes[0].permit: "},
+		{head + "  permit: /may order", "routes[0].permit: "},
 		{head + "  keep: 24", `routes[0].keep: "24" is not a duration such as 25s`},
 		{head + "  keep_seen: -1h", "routes[0].keep_seen: "},
 		{head + "  keep: 0s", "routes[0].keep: it must be more than nothing"},

@@ -99,6 +99,7 @@ type call struct {
 	route *Route // nil: not protected
 	page  bool   // the answer may be a page whose forms get a key
 	asks  bool   // the site is asked for leave, see permitted
+	no    bool   // and has not given it
 	in    *http.Request
 	forms int    // that got a key
 	left  string // why a page was left as it is

@@ -72,6 +72,9 @@ func TestARightThatWasRevokedEndsTheReplay(t *testing.T) {
 		}
 	}
 	g.wantRuns(1)
+	if n := strings.Count(g.log.String(), "outcome=not-permitted"); n != 8 {
+		t.Errorf("%d refusals in the log", n)
+	}
 	g.rights.Store(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, strings.Repeat("yes ", 1<<12)) }))
 	g.want(g.order("k"), 303, "replayed")
 	g.want(g.order("new"), 303, "created")

@@ -22,7 +22,8 @@ func (g *guarded) permitted(w http.ResponseWriter, r *http.Request) bool {
 	defer func() { c.page, c.asks = page, false }()
 	a := &permission{w: w, header: http.Header{}}
 	g.site.ServeHTTP(a, g.question(r.Clone(ctx)))
-	return granted(a.status)
+	c.no = !granted(a.status)
+	return !c.no
 }
 
 // question makes of a write the question: of its header stays what is said of the

@@ -210,8 +210,8 @@ func parsePermit(s string) (*url.URL, error) {
 		return nil, nil
 	}
 	u, err := url.Parse(s)
-	if err != nil || !strings.HasPrefix(s, "/") || u.Host != "" {
-		return nil, fmt.Errorf("%q is not a path of the site, such as /may-order", s)
+	if err != nil || !strings.HasPrefix(s, "/") || u.Host != "" || strings.ContainsAny(s, " {}") {
+		return nil, fmt.Errorf("%q is not a path of the site, such as /may-order; it is asked as it stands", s)
 	}
 	return u, nil
 }
