@@ -37,7 +37,7 @@ func composed() (keys []string) {
 	for _, g := range shelf {
 		keys = append(keys, g.Code, g.Code+"_about")
 	}
-	for _, kind := range []string{paid, paidLate, couponAdded, couponGiven, noCoupon, cancelled, refundAdded, refunded, credited, withdrawAdded, couponWithdrawn} {
+	for _, kind := range []string{paid, paidLate, couponAdded, couponGiven, noCoupon, pickedUp, cancelled, refundAdded, refunded, credited, withdrawAdded, couponWithdrawn} {
 		keys = append(keys, "life_event_"+kind)
 	}
 	keys = append(keys, accepted, paid, pickedUp, cancelled, refunding, refunded, credited)

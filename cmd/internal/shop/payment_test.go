@@ -2,6 +2,7 @@ package shop
 
 import (
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -26,6 +27,7 @@ func TestPayment(t *testing.T) {
 			{"a callback comes again when its answer was lost", lostAnswers},
 			{"a wrong amount is refused", wrongAmount},
 			{"a second payment is for a person", secondPayment},
+			{"money for an order that was picked up is for a person", payPickedUp},
 			{"a coupon service that fails twice gives one coupon", couponLate},
 			{"a coupon whose first answer was lost is one coupon", couponLost},
 			{"without a coupon there are points, once", couponNever},
@@ -92,6 +94,22 @@ func secondPayment(l till) {
 	}
 	if page := l.life(o, "en"); !strings.Contains(page, "Callbacks that failed: 1.") {
 		l.t.Error(page)
+	}
+}
+
+func payPickedUp(l till) {
+	o := l.buys()
+	for range 2 {
+		l.submit(fmt.Sprintf("/orders/%d/pickup", o.ID), nil).want(l.t, http.StatusSeeOther, "")
+	}
+	l.pays(o, 0)
+	l.is(o, pickedUp, teaPoints)
+	l.happened(o, pickedUp)
+	for lang, event := range map[string]string{"en": "<p>Picked up. <", "zh": "<p>已取货。 <"} {
+		_, after, found := strings.Cut(l.life(o, lang), event)
+		if !found || !strings.Contains(after, fmt.Sprintf("nobody waits for the money of order %d: it is picked up", o.ID)) {
+			l.t.Errorf("the story in %s: %s", lang, after)
+		}
 	}
 }
 

@@ -85,6 +85,7 @@ var paymentTexts = map[string]text{
 	"life_event_coupon":        {"The coupon is there.", "优惠券到了。"},
 	"life_event_no-coupon":     {"No coupon, for good. Compensation: %s points in its place.", "优惠券要不到了。补偿：改送 %s 积分。"},
 	"life_event_cancelled":     {"Cancelled. The goods are back on the shelf, and %s points were taken back.", "已取消。商品放回货架，收回 %s 积分。"},
+	"life_event_picked-up":     {"Picked up.", "已取货。"},
 	"life_event_refund-call":   {"The call for the refund was written down in the same transaction: number %s in the outbox.", "退款的调用记在同一个事务里：发件箱第 %s 号。"},
 	"life_event_withdraw-call": {"The coupon must go, too. The call for that was written down in the same transaction: number %s in the outbox.", "优惠券也要收回，这个调用记在同一个事务里：发件箱第 %s 号。"},
 	"life_event_withdrawn":     {"The coupon was withdrawn.", "优惠券已收回。"},
