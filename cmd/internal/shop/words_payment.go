@@ -56,7 +56,7 @@ var paymentTexts = map[string]text{
 	// The life of an order.
 	"life_title":  {"The life of order %d", "订单 %d 的经过"},
 	"life_story":  {"What happened", "经过"},
-	"life_about":  {"What is marked “in the database” was committed. The rest is what this process has seen since it started: repeats leave no trace in the tables.", "标着“已提交”的是数据库里的事实，其余是铺子这次启动以来看到的：重复的请求在表里不留痕迹。"},
+	"life_about":  {"What is marked “in the database” was committed. The rest is what this process has seen since it started: repeats leave no trace in the key table.", "标着“已提交”的是数据库里的事实，其余是铺子这次启动以来看到的：重复的请求在幂等表里不留痕迹。"},
 	"life_kept":   {"in the database", "已提交"},
 	"life_made":   {"The order: %d × %s, %d points.", "下单：%d 份%s，得 %d 积分。"},
 	"life_tries":  {"Tries", "次数"},
@@ -69,7 +69,7 @@ var paymentTexts = map[string]text{
 	"life_request_created":  {"A request placed it.", "一个请求下了这一单。"},
 	"life_request_replayed": {"The same request again. It got the first answer; nothing was done.", "同一个请求又来了，拿到第一次的结果，什么也没做。"},
 	"life_attempt_failed":   {"An attempt failed. All of it was taken back, and the key stayed free.", "一次尝试失败，全部撤回，键还空着。"},
-	"life_failures":         {"Callbacks that failed: %d. The last reason:", "失败的回调：%d 次。最近的原因："},
+	"life_failures":         {"Callbacks that failed: %d. Below is why the last one did.", "失败的回调：%d 次。下面是最近一次的原因。"},
 
 	"life_callback_accepted":  {"Callback: the signature holds. Taken, and acknowledged.", "回调：验签通过，已处理并确认。"},
 	"life_callback_duplicate": {"The same callback again. Acknowledged as the first; nothing was done.", "同一个回调又来了，照第一次那样确认，什么也没做。"},
