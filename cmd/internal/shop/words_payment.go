@@ -22,6 +22,7 @@ var paymentTexts = map[string]text{
 	"provider_simulated":       {"A simulation. This page plays the payment provider; no money moves.", "这是模拟。本页扮演支付平台，不会真的扣款。"},
 	"provider_title":           {"Pay, and be told three times.", "付一次款，通知三遍。"},
 	"provider_lead":            {"Order %d, %s. The provider tells the shop of the payment by a signed callback, as 易支付 (epay) does. The shop checks the signature and takes the payment once, however often it is told.", "订单 %d，%s。支付平台按易支付的格式，用签了名的回调通知铺子。铺子先验签，通知来多少遍都只入账一次。"},
+	"provider_state":           {"State of the order: %s. You can pay nevertheless, on purpose: see what the shop does with the money.", "订单状态：%s。这里有意仍可付款，看看铺子会怎么处理这笔钱。"},
 	"provider_what":            {"What happens on the way", "路上会发生什么"},
 	"provider_again":           {"Send it again", "再发一次"},
 	"provider_real":            {"A real provider stops at the first “success”. This one goes on, on purpose.", "真正的平台收到 success 就不再发。这里故意接着发。"},
