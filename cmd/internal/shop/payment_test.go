@@ -39,10 +39,19 @@ func TestPayment(t *testing.T) {
 
 func threeCallbacks(l till) {
 	o := l.buys()
-	l.pays(o, 3)
+	if page := l.get(fmt.Sprintf("/provider/%d", o.ID)).body; strings.Contains(page, "State of the order") || !strings.Contains(page, "<code>go run ./cmd/nebis callback fire ") {
+		l.t.Error(page)
+	}
+	if page := l.pays(o, 3); !strings.Contains(page, "State of the order: paid.") {
+		l.t.Error(page)
+	}
 	l.called(o, couponAdded, outbox.Done, 1, 1)
 	l.is(o, paid, teaPoints+teaBonus)
 	l.happened(o, paid, couponAdded, couponGiven)
+	page := l.get(fmt.Sprintf("/orders/%d", o.ID)).body
+	if choice, button := strings.Index(page, `<select id="refund"`), strings.Index(page, "Cancel the order"); choice < 0 || button < choice {
+		l.t.Errorf("the choice is at %d, its button at %d: %s", choice, button, page)
+	}
 }
 
 func tenCallbacks(l till) {
