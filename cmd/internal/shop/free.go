@@ -1,6 +1,8 @@
 package shop
 
 import (
+	"context"
+	"database/sql"
 	"net/http"
 	"strconv"
 	"sync/atomic"
@@ -8,6 +10,7 @@ import (
 
 	"github.com/jellydator/ttlcache/v3"
 
+	"github.com/nebis-dev/nebis/callback"
 	"github.com/nebis-dev/nebis/nebishttp"
 )
 
@@ -61,8 +64,14 @@ func (s *Shop) like(w http.ResponseWriter, r *http.Request) {
 // the WHERE is all the protection that it needs.
 func (s *Shop) pickUp(w http.ResponseWriter, r *http.Request) {
 	id, _ := strconv.ParseInt(r.PathValue("id"), 10, 64)
-	_, err := s.db.ExecContext(r.Context(),
-		s.sql.q(`UPDATE nebis_demo_orders SET status = 'picked-up' WHERE id = ? AND visitor = ? AND status IN ('accepted', 'paid')`), id, visitorOf(r))
+	err := s.store.Tx(r.Context(), func(ctx context.Context, tx *sql.Tx) error {
+		moved, err := callback.Moved(tx.ExecContext(ctx,
+			s.sql.q(`UPDATE nebis_demo_orders SET status = 'picked-up' WHERE id = ? AND visitor = ? AND status IN ('accepted', 'paid')`), id, visitorOf(r)))
+		if err != nil || !moved {
+			return err
+		}
+		return s.record(ctx, tx, id, pickedUp, 0)
+	})
 	if err != nil {
 		s.failed(w, r, err)
 		return

@@ -10,7 +10,10 @@ import (
 // errNoOrder: there is no order with this number.
 var errNoOrder = errors.New("shop: no such order")
 
-const recordColumns = `id, item, qty, points, status, visitor, guarded, made_ms`
+// recordColumns ends with the points that have come and gone since the order was made.
+const recordColumns = `id, item, qty, points, status, visitor, guarded, made_ms,
+	(SELECT COALESCE(SUM(CASE WHEN e.kind = 'cancelled' THEN -e.n ELSE e.n END), 0) FROM nebis_demo_events e
+	WHERE e.order_id = nebis_demo_orders.id AND e.kind IN ('paid', 'no-coupon', 'cancelled', 'credited'))`
 
 // find reads one order.
 func (s *Shop) find(ctx context.Context, id int64) (record, error) { return s.findIn(ctx, s.db, id) }
@@ -26,7 +29,7 @@ func (s *Shop) findIn(ctx context.Context, q asker, id int64) (record, error) {
 
 func scanRecord(scan func(...any) error) (r record, err error) {
 	var ms int64
-	err = scan(&r.ID, &r.Item, &r.Qty, &r.Points, &r.Status, &r.Visitor, &r.Sent, &ms)
+	err = scan(&r.ID, &r.Item, &r.Qty, &r.Points, &r.Status, &r.Visitor, &r.Sent, &ms, &r.Since)
 	r.Made = time.UnixMilli(ms)
 	return r, err
 }

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/nebis-dev/nebis/cmd/internal/dburl/dburltest"
 	"github.com/nebis-dev/nebis/outbox"
@@ -135,4 +136,25 @@ func TestOnlyWhatThePageOffersIsTaken(t *testing.T) {
 		}
 	}
 	l.is(o, accepted, teaPoints)
+}
+
+// Equal moments at one time have one time, and those that took a while have two.
+func TestEqualMomentsShowEachTimeOnce(t *testing.T) {
+	l := openTill(t, openShop(t, dburltest.SQLite(t)))
+	o := l.buys()
+	for range 2 {
+		l.shop.tally.note(o.ID, note{At: o.Made.Add(time.Minute), What: "callback", Outcome: "busy", N: 503})
+	}
+	if page := l.life(o, "en"); !strings.Contains(page, "× 2") || strings.Contains(page, "</time> – ") {
+		t.Error(page)
+	}
+	l.shop.tally.note(o.ID, note{At: o.Made.Add(2 * time.Minute), What: "callback", Outcome: "busy", N: 503})
+	if page := l.life(o, "en"); !strings.Contains(page, "× 3") || !strings.Contains(page, "</time> – ") {
+		t.Error(page)
+	}
+	for lang, line := range map[string]string{"en": "no trace in the key table", "zh": "在幂等表里不留痕迹"} {
+		if page := l.life(o, lang); !strings.Contains(page, line) {
+			t.Errorf("no %q in %s", line, page)
+		}
+	}
 }

@@ -40,7 +40,11 @@ type record struct {
 	Visitor string
 	Sent    sent
 	Made    time.Time
+	Since   int // points given since then, less those taken back
 }
+
+// Brought are the points that it really has brought.
+func (r record) Brought() int { return r.Points + r.Since }
 
 // Guarded and Keyless tell how it came: neither is the form without protection.
 func (r record) Guarded() bool { return r.Sent == keyed }

@@ -37,7 +37,7 @@ func composed() (keys []string) {
 	for _, g := range shelf {
 		keys = append(keys, g.Code, g.Code+"_about")
 	}
-	for _, kind := range []string{paid, paidLate, couponAdded, couponGiven, noCoupon, cancelled, refundAdded, refunded, credited, withdrawAdded, couponWithdrawn} {
+	for _, kind := range []string{paid, paidLate, couponAdded, couponGiven, noCoupon, pickedUp, cancelled, refundAdded, refunded, credited, withdrawAdded, couponWithdrawn} {
 		keys = append(keys, "life_event_"+kind)
 	}
 	keys = append(keys, accepted, paid, pickedUp, cancelled, refunding, refunded, credited)
@@ -167,8 +167,10 @@ func TestTheResultPageTellsWhatHappenedWithoutACookie(t *testing.T) {
 			t.Errorf("%s lacks %q: %s", to, want, page.body)
 		}
 	}
+	changed := url.Values{"item": {"tea"}, "qty": {"2"}, "idempotency_key": {"k"}}
+	c.submit("/orders", changed).want(t, 422, "mismatch")
 	list := c.get("/orders").body
-	for _, want := range []string{"3 orders", "<b>3</b> requests", "<b>1</b> order<", "the same again"} {
+	for _, want := range []string{"3 orders", "<b>4</b> requests", "Repeats, each given the first answer: 2", "Without an order: 1 (", "<b>1</b> order<", "the same again"} {
 		if !strings.Contains(list, want) {
 			t.Errorf("the list lacks %q: %s", want, list)
 		}

@@ -73,5 +73,5 @@ func (s *Shop) takeLate(ctx context.Context, tx *sql.Tx, o record) error {
 		}
 		return s.addCall(ctx, tx, refundAdded, errand{o.ID, o.Cents()})
 	}
-	return fmt.Errorf("shop: nobody waits for the money of order %d, which is %s", o.ID, o.Status)
+	return fmt.Errorf("shop: nobody waits for the money of order %d: it is %s", o.ID, say(english, o.Status))
 }

@@ -2,6 +2,7 @@ package shop
 
 import (
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -26,6 +27,7 @@ func TestPayment(t *testing.T) {
 			{"a callback comes again when its answer was lost", lostAnswers},
 			{"a wrong amount is refused", wrongAmount},
 			{"a second payment is for a person", secondPayment},
+			{"money for an order that was picked up is for a person", payPickedUp},
 			{"a coupon service that fails twice gives one coupon", couponLate},
 			{"a coupon whose first answer was lost is one coupon", couponLost},
 			{"without a coupon there are points, once", couponNever},
@@ -37,10 +39,19 @@ func TestPayment(t *testing.T) {
 
 func threeCallbacks(l till) {
 	o := l.buys()
-	l.pays(o, 3)
+	if page := l.get(fmt.Sprintf("/provider/%d", o.ID)).body; strings.Contains(page, "State of the order") || !strings.Contains(page, "<code>go run ./cmd/nebis callback fire ") {
+		l.t.Error(page)
+	}
+	if page := l.pays(o, 3); !strings.Contains(page, "State of the order: paid.") {
+		l.t.Error(page)
+	}
 	l.called(o, couponAdded, outbox.Done, 1, 1)
 	l.is(o, paid, teaPoints+teaBonus)
 	l.happened(o, paid, couponAdded, couponGiven)
+	page := l.get(fmt.Sprintf("/orders/%d", o.ID)).body
+	if choice, button := strings.Index(page, `<select id="refund"`), strings.Index(page, "Cancel the order"); choice < 0 || button < choice {
+		l.t.Errorf("the choice is at %d, its button at %d: %s", choice, button, page)
+	}
 }
 
 func tenCallbacks(l till) {
@@ -92,6 +103,22 @@ func secondPayment(l till) {
 	}
 	if page := l.life(o, "en"); !strings.Contains(page, "Callbacks that failed: 1.") {
 		l.t.Error(page)
+	}
+}
+
+func payPickedUp(l till) {
+	o := l.buys()
+	for range 2 {
+		l.submit(fmt.Sprintf("/orders/%d/pickup", o.ID), nil).want(l.t, http.StatusSeeOther, "")
+	}
+	l.pays(o, 0)
+	l.is(o, pickedUp, teaPoints)
+	l.happened(o, pickedUp)
+	for lang, event := range map[string]string{"en": "<p>Picked up. <", "zh": "<p>已取货。 <"} {
+		_, after, found := strings.Cut(l.life(o, lang), event)
+		if !found || !strings.Contains(after, fmt.Sprintf("nobody waits for the money of order %d: it is picked up", o.ID)) {
+			l.t.Errorf("the story in %s: %s", lang, after)
+		}
 	}
 }
 

@@ -134,6 +134,9 @@ func (s *Shop) fire(w http.ResponseWriter, r *http.Request, o record) error {
 	if err != nil {
 		return err
 	}
+	if o, err = s.find(r.Context(), o.ID); err != nil { // the callbacks have changed its status
+		return err
+	}
 	s.showProvider(w, r, http.StatusOK, providerView{Order: o, Deal: d, Shots: shots})
 	return nil
 }

@@ -36,6 +36,10 @@ type totals struct {
 	Naive, NaiveOrders         int // requests to the unprotected form, and orders made
 }
 
+// Rest and NaiveRest are the requests that were answered with no order.
+func (t totals) Rest() int      { return t.Guarded - t.Created - t.Replayed }
+func (t totals) NaiveRest() int { return t.Naive - t.NaiveOrders }
+
 const (
 	tallyOrders = 1000 // orders remembered
 	tallyNotes  = 100  // notes of a kind remembered of each

@@ -152,6 +152,12 @@ func (l till) is(o record, status string, points int) {
 	if got := l.now(o.ID).Status; got != status {
 		l.t.Errorf("order %d is %s, want %s", o.ID, got, status)
 	}
+	if row := fmt.Sprintf(`<td class="n">%d</td><td>%s</td>`, points, say(english, status)); !strings.Contains(l.get(fmt.Sprintf("/orders/%d?lang=en", o.ID)).body, row) {
+		l.t.Errorf("the page of order %d has no %s", o.ID, row)
+	}
+	if row := fmt.Sprintf(`<td class="n wide">%d</td><td>%s</td>`, points, say(english, status)); !strings.Contains(l.get("/orders?lang=en").body, row) {
+		l.t.Errorf("the list has no %s", row)
+	}
 	got, err := l.shop.points(l.t.Context(), visitorOf(l.request("GET", "/", "", "", "")))
 	if err != nil || got != points {
 		l.t.Errorf("the visitor has %d points, %v; want %d", got, err, points)

@@ -201,6 +201,7 @@ var shopTexts = map[string]text{
 	"orders":       {"orders", "张订单"},
 	"repeats":      {"Repeats, each given the first answer: %d", "其中 %d 个是重复，拿到的都是第一次的结果"},
 	"no_repeats":   {"No repeats so far", "目前没有重复"},
+	"rest":         {"Without an order: %d (refused, failed, or still at work)", "没有成单：%d 个（被拒、出错或还在处理）"},
 	"every_order":  {"Whatever comes becomes an order", "来一个，成一单"},
 	"number":       {"No.", "编号"},
 	"time":         {"Time", "时间"},

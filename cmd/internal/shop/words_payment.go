@@ -22,6 +22,7 @@ var paymentTexts = map[string]text{
 	"provider_simulated":       {"A simulation. This page plays the payment provider; no money moves.", "这是模拟。本页扮演支付平台，不会真的扣款。"},
 	"provider_title":           {"Pay, and be told three times.", "付一次款，通知三遍。"},
 	"provider_lead":            {"Order %d, %s. The provider tells the shop of the payment by a signed callback, as 易支付 (epay) does. The shop checks the signature and takes the payment once, however often it is told.", "订单 %d，%s。支付平台按易支付的格式，用签了名的回调通知铺子。铺子先验签，通知来多少遍都只入账一次。"},
+	"provider_state":           {"State of the order: %s. You can pay nevertheless, on purpose: see what the shop does with the money.", "订单状态：%s。这里有意仍可付款，看看铺子会怎么处理这笔钱。"},
 	"provider_what":            {"What happens on the way", "路上会发生什么"},
 	"provider_again":           {"Send it again", "再发一次"},
 	"provider_real":            {"A real provider stops at the first “success”. This one goes on, on purpose.", "真正的平台收到 success 就不再发。这里故意接着发。"},
@@ -56,7 +57,7 @@ var paymentTexts = map[string]text{
 	// The life of an order.
 	"life_title":  {"The life of order %d", "订单 %d 的经过"},
 	"life_story":  {"What happened", "经过"},
-	"life_about":  {"What is marked “in the database” was committed. The rest is what this process has seen since it started: repeats leave no trace in the tables.", "标着“已提交”的是数据库里的事实，其余是铺子这次启动以来看到的：重复的请求在表里不留痕迹。"},
+	"life_about":  {"What is marked “in the database” was committed. The rest is what this process has seen since it started: repeats leave no trace in the key table.", "标着“已提交”的是数据库里的事实，其余是铺子这次启动以来看到的：重复的请求在幂等表里不留痕迹。"},
 	"life_kept":   {"in the database", "已提交"},
 	"life_made":   {"The order: %d × %s, %d points.", "下单：%d 份%s，得 %d 积分。"},
 	"life_tries":  {"Tries", "次数"},
@@ -69,7 +70,7 @@ var paymentTexts = map[string]text{
 	"life_request_created":  {"A request placed it.", "一个请求下了这一单。"},
 	"life_request_replayed": {"The same request again. It got the first answer; nothing was done.", "同一个请求又来了，拿到第一次的结果，什么也没做。"},
 	"life_attempt_failed":   {"An attempt failed. All of it was taken back, and the key stayed free.", "一次尝试失败，全部撤回，键还空着。"},
-	"life_failures":         {"Callbacks that failed: %d. The last reason:", "失败的回调：%d 次。最近的原因："},
+	"life_failures":         {"Callbacks that failed: %d. Below is why the last one did.", "失败的回调：%d 次。下面是最近一次的原因。"},
 
 	"life_callback_accepted":  {"Callback: the signature holds. Taken, and acknowledged.", "回调：验签通过，已处理并确认。"},
 	"life_callback_duplicate": {"The same callback again. Acknowledged as the first; nothing was done.", "同一个回调又来了，照第一次那样确认，什么也没做。"},
@@ -85,6 +86,7 @@ var paymentTexts = map[string]text{
 	"life_event_coupon":        {"The coupon is there.", "优惠券到了。"},
 	"life_event_no-coupon":     {"No coupon, for good. Compensation: %s points in its place.", "优惠券要不到了。补偿：改送 %s 积分。"},
 	"life_event_cancelled":     {"Cancelled. The goods are back on the shelf, and %s points were taken back.", "已取消。商品放回货架，收回 %s 积分。"},
+	"life_event_picked-up":     {"Picked up.", "已取货。"},
 	"life_event_refund-call":   {"The call for the refund was written down in the same transaction: number %s in the outbox.", "退款的调用记在同一个事务里：发件箱第 %s 号。"},
 	"life_event_withdraw-call": {"The coupon must go, too. The call for that was written down in the same transaction: number %s in the outbox.", "优惠券也要收回，这个调用记在同一个事务里：发件箱第 %s 号。"},
 	"life_event_withdrawn":     {"The coupon was withdrawn.", "优惠券已收回。"},
