@@ -37,6 +37,9 @@ func TestAKeyThatIsRememberedLongerThanItsAnswer(t *testing.T) {
 			t.Errorf("left: %s", got)
 		}
 		k.want(0, ": 0 rows removed in ", "clean")
+		if n := k.stats(); n.Rows != 1 || len(n.Groups) != 1 {
+			t.Errorf("the clean-up's own row is counted as a key: %d, %v", n.Rows, n.Groups)
+		}
 	})
 }
 
