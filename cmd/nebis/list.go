@@ -186,13 +186,22 @@ func (f *listFlags) table(w io.Writer, rows []keytable.Row) error {
 	fmt.Fprintln(table, "ID\tSCOPE\tOWNER\tKEY\tSTATE\tTRIES\tCLAIMED\tLEASE UNTIL\tKEPT UNTIL\tWHY")
 	for _, r := range rows {
 		kept := brief(r.ExpiresAt)
-		if r.State == nebis.StateUnknown { // which stays until somebody resolves it
+		if r.State == nebis.StateUnknown || r.Faded { // as in show
 			kept = ""
 		}
 		fmt.Fprintf(table, "%d\t%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s\t%s\n", r.ID, report.Clean(r.Scope), shorten(r.Owner, f.keys), shorten(r.Key, f.keys),
-			r.State, r.Attempts, brief(r.CreatedAt), brief(r.LeaseUntil), kept, cut(report.Clean(r.Error), 60))
+			r.State, r.Attempts, brief(r.CreatedAt), brief(r.LeaseUntil), kept, why(r))
 	}
 	return table.Flush()
+}
+
+// why is what a row says of itself, and that its key is only remembered.
+func why(r keytable.Row) string {
+	said := cut(report.Clean(r.Error), 60)
+	if !r.Faded || r.State != nebis.StateDone {
+		return said
+	}
+	return strings.TrimPrefix(said+"; ", "; ") + "no answer is kept, the key is remembered until " + brief(r.SeenUntil)
 }
 
 // shorten keeps a line readable; a key that a person wants to use is to be had by its

@@ -210,7 +210,7 @@ func stateMeans(j *outbox.Job) string {
 		outbox.Done:         ": it was made",
 		outbox.Failed:       ": waits for its next try",
 		outbox.Compensating: ": failed for good, and waits for its compensation",
-		outbox.Compensated:  ": failed for good, and what was done for it is undone",
+		outbox.Compensated:  ": failed for good, and its compensation has run",
 		outbox.Dead:         ": waits for a person: retry or compensate",
 	}[j.State]
 }

@@ -37,6 +37,9 @@ func TestAKeyThatIsRememberedLongerThanItsAnswer(t *testing.T) {
 			t.Errorf("left: %s", got)
 		}
 		k.want(0, ": 0 rows removed in ", "clean")
+		if n := k.stats(); n.Rows != 1 || len(n.Groups) != 1 {
+			t.Errorf("the clean-up's own row is counted as a key: %d, %v", n.Rows, n.Groups)
+		}
 	})
 }
 
@@ -72,5 +75,13 @@ func (k *keyed) wantSeen() {
 		k.t.Errorf("show: %+v", v)
 	}
 	k.want(0, "remembered until", "show", "--scope", "order", "seen")
-	k.want(0, "not kept: a duplicate is told so", "show", "--scope", "order", "seen")
+	k.want(0, "done: a duplicate is told that it is done, and that no answer is kept", "show", "--scope", "order", "seen")
+	k.want(0, "no answer is kept, the key is remembered until 2101-01-01 00:00:00", "list", "--scope", "order")
+	_, shown, _ := k.call("show", "--scope", "order", "seen")
+	_, listed, _ := k.call("list", "--status", "done", "--scope", "order")
+	_, row, _ := strings.Cut(listed, "WHY\n")
+	row, _, _ = strings.Cut(row, "\n")
+	if strings.Contains(shown, "kept until") || strings.Count(row, ":") != 4 { // of two times: claimed, remembered
+		k.t.Errorf("there is no answer to keep:\n%s%s", shown, listed)
+	}
 }

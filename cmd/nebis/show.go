@@ -112,13 +112,13 @@ func (f *showFlags) printText(w io.Writer, s *subject, entry *nebis.Entry, past 
 		}
 	}
 	line("table", s.table)
-	line("state", string(entry.State)+meaning[entry.State])
+	line("state", string(entry.State)+means(entry))
 	line("why", report.CleanLong(entry.Error))
 	line("attempts", fmt.Sprint(entry.Attempts))
 	line("claimed", moment(entry.CreatedAt))
 	line("changed", moment(entry.UpdatedAt))
 	line("lease until", moment(entry.LeaseUntil))
-	if entry.State != nebis.StateUnknown { // which stays until somebody resolves it
+	if keeps(entry) {
 		line("kept until", moment(entry.ExpiresAt))
 	}
 	line("remembered until", moment(entry.SeenUntil))
@@ -146,6 +146,22 @@ var meaning = map[nebis.State]string{
 	nebis.StateExpired:    ": the next request runs",
 }
 
+// means says what a state means to who sends the key again.
+func means(entry *nebis.Entry) string {
+	if entry.State == nebis.StateDone && entry.Response == nil {
+		return ": a duplicate is told that it is done, and that no answer is kept"
+	}
+	return meaning[entry.State]
+}
+
+// keeps reports whether the row's expiry is worth telling. One whose outcome is unknown
+// stays until somebody resolves it; and once an answer is gone, it is the mark alone
+// that is kept.
+func keeps(entry *nebis.Entry) bool {
+	faded := entry.Response == nil && !entry.SeenUntil.IsZero()
+	return entry.State != nebis.StateUnknown && !faded
+}
+
 const whatToDo = `Find out on the other side whether it happened. Then say so, with a reason:
 nebis resolve … --done (with --location URL where the result is), or nebis resolve … --free
 `
@@ -162,7 +178,7 @@ func described(entry *nebis.Entry) string {
 	a := summary(entry.Response)
 	switch {
 	case a == nil && entry.State == nebis.StateDone:
-		return "not kept: a duplicate is told so"
+		return "not kept"
 	case a == nil:
 		return ""
 	case a.Status == 0:

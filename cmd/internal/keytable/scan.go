@@ -25,6 +25,7 @@ type Row struct {
 	LeaseUntil time.Time   `json:"lease_until,omitzero"`
 	ExpiresAt  time.Time   `json:"expires_at,omitzero"`
 	SeenUntil  time.Time   `json:"seen_until,omitzero"` // as in nebis.Entry
+	Faded      bool        `json:"-"`                   // its answer is over, or out of the row: the key is only remembered
 }
 
 // A Filter says which rows are wanted. The zero value wants all.
@@ -171,7 +172,7 @@ func (t *Table) rows(ctx context.Context, tail string, args []any) ([]Row, error
 	if t.has["error"] && t.d == nebis.MySQL {
 		text = "CAST(error AS BINARY)"
 	}
-	query := `SELECT id, scope, ` + t.column("owner", "''") + `, idem_key, ` + t.state() + `, ` + t.column("attempts", "1") + `, ` + text
+	query := `SELECT id, scope, ` + t.column("owner", "''") + `, idem_key, ` + t.state() + `, ` + t.column("attempts", "1") + `, ` + text + `, ` + t.over()
 	for _, c := range []string{"created_at", "updated_at", "lease_until", "expires_at"} {
 		query += `, ` + t.micros(c)
 	}
@@ -184,8 +185,9 @@ func (t *Table) rows(ctx context.Context, tail string, args []any) ([]Row, error
 	for rows.Next() {
 		var r Row
 		var why sql.NullString
+		var over bool
 		var at [4]sql.NullInt64
-		if err := rows.Scan(&r.ID, &r.Scope, &r.Owner, &r.Key, &r.State, &r.Attempts, &why, &at[0], &at[1], &at[2], &at[3]); err != nil {
+		if err := rows.Scan(&r.ID, &r.Scope, &r.Owner, &r.Key, &r.State, &r.Attempts, &why, &over, &at[0], &at[1], &at[2], &at[3]); err != nil {
 			return nil, fmt.Errorf("read %s: %w", t.name, err)
 		}
 		r.Error = why.String
@@ -193,6 +195,7 @@ func (t *Table) rows(ctx context.Context, tail string, args []any) ([]Row, error
 		if r.State == nebis.StateDone || r.State == nebis.StateExpired {
 			if !r.LeaseUntil.Before(r.ExpiresAt) {
 				r.SeenUntil = r.LeaseUntil
+				r.Faded = over || r.SeenUntil.Equal(r.ExpiresAt) // clean-up makes them one
 			}
 			r.LeaseUntil = time.Time{}
 		}

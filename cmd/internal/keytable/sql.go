@@ -82,6 +82,11 @@ func (t *Table) status() string {
 // token is NULL in the rows of old code.
 func (t *Table) token() string { return t.column("token", "NULL") }
 
+// over is 1 where the time that an answer is kept has passed.
+func (t *Table) over() string {
+	return `CASE WHEN ` + t.column("expires_at", "NULL") + ` <= ` + t.now() + ` THEN 1 ELSE 0 END`
+}
+
 func (t *Table) expired() string {
 	if !t.has["expires_at"] {
 		return `1 = 0`

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/nebis-dev/nebis"
@@ -49,6 +50,7 @@ func (t *Table) Stats(ctx context.Context) (*Stats, error) {
 			return nil, fmt.Errorf("read %s: %w", t.name, err)
 		}
 	}
+	s.leaveOutOwn()
 	return s, nil
 }
 
@@ -133,6 +135,18 @@ func (s *Stats) add(g Group) {
 		}
 	}
 	s.Groups = append(s.Groups, g)
+}
+
+// leaveOutOwn takes out the rows that Nebis has for itself, such as the turn of the
+// clean-up: they are nobody's keys.
+func (s *Stats) leaveOutOwn() {
+	s.Groups = slices.DeleteFunc(s.Groups, func(g Group) bool {
+		own := strings.HasPrefix(g.Scope, "nebis.")
+		if own {
+			s.Rows -= g.Rows
+		}
+		return own
+	})
 }
 
 func (s *Stats) sort() {
