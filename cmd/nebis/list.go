@@ -172,11 +172,11 @@ func (f *listFlags) print(w io.Writer, p *place, t *keytable.Table, page *keytab
 	}
 	switch {
 	case stopped:
-		fmt.Fprintf(w, "Stopped after %s rows; on from there: --after %d\n", report.Count(page.Looked), page.Last)
+		fmt.Fprintf(w, "Stopped after %s; on from there: --after %d\n", report.Plural(page.Looked, "row", "rows"), page.Last)
 	case !page.Whole:
-		fmt.Fprintf(w, "Looked at %s rows. The next page: --after %d\n", report.Count(page.Looked), page.Last)
+		fmt.Fprintf(w, "Looked at %s. The next page: --after %d\n", report.Plural(page.Looked, "row", "rows"), page.Last)
 	default:
-		fmt.Fprintf(w, "Looked at %s rows, to the end.\n", report.Count(page.Looked))
+		fmt.Fprintf(w, "Looked at %s, to the end.\n", report.Plural(page.Looked, "row", "rows"))
 	}
 	return nil
 }

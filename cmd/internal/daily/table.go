@@ -59,7 +59,7 @@ func (i *Inspection) size(ctx context.Context, t *keytable.Table, r *Report) err
 		return err
 	}
 	r.Rows, r.About = s.Rows, s.About
-	r.looked("%s rows, %s of them expired", report.Count(int(s.Rows)), report.Count(int(s.Expired)))
+	r.looked("%s, %s of them expired", report.Plural(int(s.Rows), "row", "rows"), report.Count(int(s.Expired)))
 	if s.Lagging > 0 {
 		r.add(nebis.Warning, "clean-up", "the table grows without end, and with it the time of every operation and every backup",
 			"Run nebis clean, by a timer or cron (docs/clean.md), or call Store.Purge regularly",
