@@ -183,7 +183,7 @@ func (f *listFlags) print(w io.Writer, p *place, t *keytable.Table, page *keytab
 
 func (f *listFlags) table(w io.Writer, rows []keytable.Row) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "ID\tSCOPE\tOWNER\tKEY\tSTATE\tTRIES\tCLAIMED\tLEASE UNTIL\tKEPT UNTIL\tWHY")
+	fmt.Fprintln(table, "ID\tSCOPE\tOWNER\tKEY\tSTATE\tTRIES\tCLAIMED (UTC)\tLEASE UNTIL (UTC)\tKEPT UNTIL (UTC)\tWHY")
 	for _, r := range rows {
 		kept := brief(r.ExpiresAt)
 		if r.State == nebis.StateUnknown || r.Faded { // as in show
@@ -220,6 +220,7 @@ func cut(s string, most int) string {
 	return s
 }
 
+// brief is a time in a list, whose header says UTC.
 func brief(t time.Time) string {
 	if t.IsZero() {
 		return ""
