@@ -62,7 +62,7 @@ func (f *showFlags) run(ctx context.Context, e env, s *subject) error {
 	case err != nil:
 		return s.failed(err)
 	case entry == nil && len(past) > 0:
-		return fmt.Errorf("%w; %s has %d lines of it", s.missing(ctx), s.log, len(past))
+		return fmt.Errorf("%w; %s has %s of it", s.missing(ctx), s.log, report.Plural(len(past), "line", "lines"))
 	case entry == nil:
 		return s.missing(ctx)
 	}

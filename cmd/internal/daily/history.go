@@ -93,7 +93,7 @@ func (r *Report) compare(now, before tally) {
 	if now.lost > 0 {
 		r.add(nebis.Warning, "lost", "the work was rolled back, or its result not saved",
 			"Look into the program's log for ErrTxGone and ErrLost: a function that ends its transaction by hand, or works longer than its lease",
-			"%s operations of the last day have lost their transaction or their lease", report.Count(int(now.lost)))
+			"%s transaction or lease", report.Plural(int(now.lost), "operation of the last day has lost its", "operations of the last day have lost their"))
 	}
 	if now.failed >= 10 && now.failed*100 > now.all {
 		r.add(nebis.Warning, "failed", "people are told to try again later", "Look into the program's log for ErrBusy, ErrKey and ErrNotCommitted",
