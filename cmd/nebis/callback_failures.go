@@ -113,7 +113,7 @@ func (f *failuresFlags) print(e env, p *place, all []callback.Failure) error {
 		return nil
 	}
 	table := tabwriter.NewWriter(e.stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "PROVIDER\tORDER\tDELIVERY\tFAILED\tLAST\tDONE\tWHY")
+	fmt.Fprintln(table, "PROVIDER\tORDER\tDELIVERY\tFAILED\tLAST (UTC)\tDONE (UTC)\tWHY")
 	for _, x := range all {
 		fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%s\t%s\t%s\n", report.Clean(x.Provider), report.Clean(x.Order), report.Clean(x.Delivery), x.Attempts,
 			brief(x.Last.UTC()), doneAt(x), cut(report.Clean(x.Error), 60))

@@ -145,7 +145,7 @@ func TestFireSeesWhatASiteDoesWrong(t *testing.T) {
 				w.WriteHeader(500)
 			}
 			_, _ = w.Write([]byte("success"))
-		}, 1, "1 of 3 were acknowledged"},
+		}, 1, "1 of 3 was acknowledged"},
 		"200 without the word":  {func(http.ResponseWriter, int64) {}, 1, "None was acknowledged: the provider would send"},
 		"a redirect":            {func(w http.ResponseWriter, _ int64) { w.Header().Set("Location", "/login"); w.WriteHeader(302) }, 1, `302 "" to /login`},
 		"an end without answer": {func(http.ResponseWriter, int64) { panic(http.ErrAbortHandler) }, 1, "EOF"},

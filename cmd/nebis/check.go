@@ -164,7 +164,7 @@ func words(r *daily.Report) string {
 	if r.About {
 		about = "about "
 	}
-	where := fmt.Sprintf("table %s in %s, %s%s keys", r.Table, r.Database, about, report.Count(int(r.Rows)))
+	where := fmt.Sprintf("table %s in %s, %s%s", r.Table, r.Database, about, report.Plural(int(r.Rows), "key", "keys"))
 	if r.Bad() == 0 {
 		fmt.Fprintf(&b, "nebis check OK: %s\n", where)
 	} else {

@@ -156,12 +156,12 @@ func (f *cleanFlags) tell(e env, p *place, done nebis.Swept, stopped bool, took 
 	if stopped {
 		end = "stopped before the end: "
 	}
-	_, err := fmt.Fprintf(e.stdout, "%s in %s: %s%s removed in %s, in %d batches\n", p.table, p.target, end, sweptText(done), took.Round(10*time.Millisecond), done.Batches)
+	_, err := fmt.Fprintf(e.stdout, "%s in %s: %s%s removed in %s, in %s\n", p.table, p.target, end, sweptText(done), took.Round(10*time.Millisecond), report.Plural(done.Batches, "batch", "batches"))
 	return err
 }
 
 func sweptText(s nebis.Swept) string {
-	text := report.Count(s.Rows) + " rows"
+	text := report.Plural(s.Rows, "row", "rows")
 	if s.Answers > 0 {
 		text += " and the answers of " + report.Count(s.Answers) + " more"
 	}

@@ -172,18 +172,18 @@ func (f *listFlags) print(w io.Writer, p *place, t *keytable.Table, page *keytab
 	}
 	switch {
 	case stopped:
-		fmt.Fprintf(w, "Stopped after %s rows; on from there: --after %d\n", report.Count(page.Looked), page.Last)
+		fmt.Fprintf(w, "Stopped after %s; on from there: --after %d\n", report.Plural(page.Looked, "row", "rows"), page.Last)
 	case !page.Whole:
-		fmt.Fprintf(w, "Looked at %s rows. The next page: --after %d\n", report.Count(page.Looked), page.Last)
+		fmt.Fprintf(w, "Looked at %s. The next page: --after %d\n", report.Plural(page.Looked, "row", "rows"), page.Last)
 	default:
-		fmt.Fprintf(w, "Looked at %s rows, to the end.\n", report.Count(page.Looked))
+		fmt.Fprintf(w, "Looked at %s, to the end.\n", report.Plural(page.Looked, "row", "rows"))
 	}
 	return nil
 }
 
 func (f *listFlags) table(w io.Writer, rows []keytable.Row) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "ID\tSCOPE\tOWNER\tKEY\tSTATE\tTRIES\tCLAIMED\tLEASE UNTIL\tKEPT UNTIL\tWHY")
+	fmt.Fprintln(table, "ID\tSCOPE\tOWNER\tKEY\tSTATE\tTRIES\tCLAIMED (UTC)\tLEASE UNTIL (UTC)\tKEPT UNTIL (UTC)\tWHY")
 	for _, r := range rows {
 		kept := brief(r.ExpiresAt)
 		if r.State == nebis.StateUnknown || r.Faded { // as in show
@@ -220,6 +220,7 @@ func cut(s string, most int) string {
 	return s
 }
 
+// brief is a time in a list, whose header says UTC.
 func brief(t time.Time) string {
 	if t.IsZero() {
 		return ""

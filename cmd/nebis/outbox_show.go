@@ -101,9 +101,9 @@ func listCalls(w io.Writer, asJSON bool, jobs []*outbox.Job, limit int) error {
 		return nil
 	}
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "ID\tNAME\tSTATE\tTRIES\tCHANGED\tDUE\tWHY")
+	fmt.Fprintln(table, "ID\tNAME\tSTATE\tTRIES\tCHANGED (UTC)\tDUE (UTC)\tWHY")
 	for _, j := range jobs {
-		fmt.Fprintf(table, "%d\t%s\t%s\t%d\t%s\t%s\t%s\n", j.ID, report.Clean(j.Name), j.State, j.Attempts, moment(j.UpdatedAt), moment(j.Due), report.Clean(j.Error))
+		fmt.Fprintf(table, "%d\t%s\t%s\t%d\t%s\t%s\t%s\n", j.ID, report.Clean(j.Name), j.State, j.Attempts, brief(j.UpdatedAt), brief(j.Due), report.Clean(j.Error))
 	}
 	if err := table.Flush(); err != nil {
 		return err

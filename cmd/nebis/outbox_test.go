@@ -115,6 +115,10 @@ func TestAPersonLooksAfterAnOutboxOnEveryDatabase(t *testing.T) {
 		if list := m.calls("--state", "compensated"); len(list) != 1 || list[0].ID != charge || list[0].Compensations != 1 || m.undone.Load() != 1 {
 			t.Errorf("undone %d times, the list is %+v", m.undone.Load(), list)
 		}
+		m.want(0, "CHANGED (UTC)", "outbox", "list")
+		if _, stdout, _ := m.call("outbox", "list"); strings.Contains(stdout, " UTC ") {
+			t.Errorf("a time with its zone, which the header says: %s", stdout)
+		}
 		m.want(0, "failed for good, and its compensation has run", "outbox", "show", fmt.Sprint(charge))
 		mail := m.add("mail")
 		m.works(mail, outbox.Dead)

@@ -209,7 +209,7 @@ func (f *reconcileFlags) print(w io.Writer, p *place, found []reconcile.Finding,
 
 func (f *reconcileFlags) table(w io.Writer, found []reconcile.Finding) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "ID\tOWNER\tKEY\tCLAIMED\tROW\tVERDICT\tWHY")
+	fmt.Fprintln(table, "ID\tOWNER\tKEY\tCLAIMED (UTC)\tROW\tVERDICT\tWHY")
 	for _, x := range found {
 		fmt.Fprintf(table, "%d\t%s\t%s\t%s\t%s\t%s\t%s\n", x.ID, f.short(x.Owner), f.short(x.Key), brief(x.CreatedAt), f.short(x.Row), x.Verdict, f.why(x))
 	}

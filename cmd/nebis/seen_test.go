@@ -26,7 +26,7 @@ func TestAKeyThatIsRememberedLongerThanItsAnswer(t *testing.T) {
 		if got := k.listed("--status", "expired"); got != "old" {
 			t.Errorf("expired: %s", got)
 		}
-		k.want(0, ": 1 rows and the answers of 1 more would be removed", "clean", "--dry-run")
+		k.want(0, ": 1 row and the answers of 1 more would be removed", "clean", "--dry-run")
 		code, stdout, stderr := k.call("clean", "--json")
 		var c cleaned
 		if err := json.Unmarshal([]byte(stdout), &c); err != nil || code != 0 || c.Rows != 1 || c.Answers != 1 {

@@ -62,7 +62,7 @@ func (f *showFlags) run(ctx context.Context, e env, s *subject) error {
 	case err != nil:
 		return s.failed(err)
 	case entry == nil && len(past) > 0:
-		return fmt.Errorf("%w; %s has %d lines of it", s.missing(ctx), s.log, len(past))
+		return fmt.Errorf("%w; %s has %s of it", s.missing(ctx), s.log, report.Plural(len(past), "line", "lines"))
 	case entry == nil:
 		return s.missing(ctx)
 	}
@@ -182,11 +182,11 @@ func described(entry *nebis.Entry) string {
 	case a == nil:
 		return ""
 	case a.Status == 0:
-		return fmt.Sprintf("a result of %d bytes", a.Bytes)
+		return fmt.Sprintf("a result of %s", report.Plural(a.Bytes, "byte", "bytes"))
 	case a.Location != "":
-		return fmt.Sprintf("%d to %s, %d bytes in all", a.Status, report.CleanLong(a.Location), a.Bytes)
+		return fmt.Sprintf("%d to %s, %s in all", a.Status, report.CleanLong(a.Location), report.Plural(a.Bytes, "byte", "bytes"))
 	}
-	return fmt.Sprintf("%d, %d bytes in all", a.Status, a.Bytes)
+	return fmt.Sprintf("%d, %s in all", a.Status, report.Plural(a.Bytes, "byte", "bytes"))
 }
 
 // printable is JSON for a terminal.

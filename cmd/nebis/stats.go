@@ -140,7 +140,7 @@ func (n *numbers) print(w io.Writer, p *place, over time.Duration) error {
 		fmt.Fprintf(table, "size\t%s%s\n", room(n.Bytes), map[bool]string{true: ", the whole file"}[n.Whole])
 	}
 	if n.Oldest != nil {
-		fmt.Fprintf(table, "oldest not finished\t%d, scope %s, claimed %s\n", n.Oldest.ID, report.Clean(n.Oldest.Scope), brief(n.Oldest.CreatedAt))
+		fmt.Fprintf(table, "oldest not finished\t%d, scope %s, claimed %s UTC\n", n.Oldest.ID, report.Clean(n.Oldest.Scope), brief(n.Oldest.CreatedAt))
 	}
 	fmt.Fprintf(table, "unknown outcomes\t%s\n", n.unknown())
 	fmt.Fprintf(table, "stuck transactions\t%d (over %v)\n", len(n.Held), over)

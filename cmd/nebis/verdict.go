@@ -46,7 +46,7 @@ func (v *verdict) announce(w io.Writer) {
 	if v.plan.Parallel {
 		how = "without waiting for answers"
 	}
-	fmt.Fprintf(w, "\n%d times order %s to %s, %s:\n", v.plan.Times, v.plan.Notice.Order, v.URL, how)
+	fmt.Fprintf(w, "\n%s order %s to %s, %s:\n", report.Plural(v.plan.Times, "time", "times"), v.plan.Notice.Order, v.URL, how)
 }
 
 func (v *verdict) print(w io.Writer) {
@@ -62,14 +62,28 @@ func (v *verdict) print(w io.Writer) {
 	}
 	switch {
 	case v.Acknowledged == len(v.Shots):
-		fmt.Fprintf(w, "All %d were acknowledged: the provider would send no more. Look whether the site has done its work once.\n", len(v.Shots))
+		fmt.Fprintf(w, "%s acknowledged: the provider would send no more. Look whether the site has done its work once.\n", all(len(v.Shots)))
 	case v.Acknowledged == 0 && v.NewKeys:
 		fmt.Fprintln(w, "None was acknowledged; the keys are new: tell the site, and run this again.")
 	case v.Acknowledged == 0:
 		fmt.Fprintln(w, "None was acknowledged: the provider would send it again and again.")
 	default:
-		fmt.Fprintf(w, "%d of %d were acknowledged. A repeated callback wants the same answer as the first.\n", v.Acknowledged, len(v.Shots))
+		fmt.Fprintf(w, "%s acknowledged. A repeated callback wants the same answer as the first.\n", some(v.Acknowledged, len(v.Shots)))
 	}
+}
+
+func all(n int) string {
+	if n == 1 {
+		return "The one callback was"
+	}
+	return fmt.Sprintf("All %d were", n)
+}
+
+func some(n, of int) string {
+	if n == 1 {
+		return fmt.Sprintf("1 of %d was", of)
+	}
+	return fmt.Sprintf("%d of %d were", n, of)
 }
 
 func printShot(w io.Writer, name string, s callbacks.Shot) {

@@ -68,7 +68,7 @@ func (i *Inspection) history(ctx context.Context, _ *keytable.Table, r *Report) 
 			before.add(c)
 		}
 	}
-	r.looked("%s operations of the last day, %s of them repeated", report.Count(int(now.all)), report.Count(int(now.repeated)))
+	r.looked("%s of the last day, %s of them repeated", report.Plural(int(now.all), "operation", "operations"), report.Count(int(now.repeated)))
 	r.compare(now, before)
 	return i.growth(ctx, counts, r)
 }
@@ -79,7 +79,7 @@ func (r *Report) compare(now, before tally) {
 	case before.all > 0 && before.repeated == 0 && now.repeated > 0:
 		r.add(nebis.Warning, "retries-began", "the site does have retries: before Nebis each of them was a second order",
 			"Nothing at once: they were stopped. See what has changed: a client that tries again, a slower page, a button that is not disabled",
-			"%s repeated writes were stopped on the last day, and none in the week before", report.Count(int(now.repeated)))
+			"%s stopped on the last day, and none in the week before", report.Plural(int(now.repeated), "repeated write was", "repeated writes were"))
 	case now.repeated >= duplicates && now.repeated > 3*max(mean, 1) && before.all > 0:
 		r.add(nebis.Warning, "retries-rose", "people or programs wait for answers that do not come, or come too late",
 			"They were stopped. Look whether pages have become slow, and what was changed",
@@ -88,12 +88,12 @@ func (r *Report) compare(now, before tally) {
 	for _, s := range slices.Sorted(maps.Keys(now.mismatch)) {
 		r.add(nebis.Warning, "mismatch", "a client uses one key for two different things: the second was refused, and somebody may miss it",
 			"Look how that client makes its keys (docs/keys.md): one for each intent, kept over its retries",
-			"%s requests of scope %s on the last day had a key that was used for something else", report.Count(int(now.mismatch[s])), report.Clean(s))
+			"%s of scope %s on the last day had a key that was used for something else", report.Plural(int(now.mismatch[s]), "request", "requests"), report.Clean(s))
 	}
 	if now.lost > 0 {
 		r.add(nebis.Warning, "lost", "the work was rolled back, or its result not saved",
 			"Look into the program's log for ErrTxGone and ErrLost: a function that ends its transaction by hand, or works longer than its lease",
-			"%s operations of the last day have lost their transaction or their lease", report.Count(int(now.lost)))
+			"%s transaction or lease", report.Plural(int(now.lost), "operation of the last day has lost its", "operations of the last day have lost their"))
 	}
 	if now.failed >= 10 && now.failed*100 > now.all {
 		r.add(nebis.Warning, "failed", "people are told to try again later", "Look into the program's log for ErrBusy, ErrKey and ErrNotCommitted",

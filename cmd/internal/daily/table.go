@@ -59,11 +59,11 @@ func (i *Inspection) size(ctx context.Context, t *keytable.Table, r *Report) err
 		return err
 	}
 	r.Rows, r.About = s.Rows, s.About
-	r.looked("%s rows, %s of them expired", report.Count(int(s.Rows)), report.Count(int(s.Expired)))
+	r.looked("%s, %s of them expired", report.Plural(int(s.Rows), "row", "rows"), report.Count(int(s.Expired)))
 	if s.Lagging > 0 {
 		r.add(nebis.Warning, "clean-up", "the table grows without end, and with it the time of every operation and every backup",
 			"Run nebis clean, by a timer or cron (docs/clean.md), or call Store.Purge regularly",
-			"%s rows have been expired for more than a day: nothing cleans the table", report.Count(int(s.Lagging)))
+			"%s expired for more than a day: nothing cleans the table", report.Plural(int(s.Lagging), "row has been", "rows have been"))
 	}
 	if s.Unstamped {
 		r.add(nebis.Note, "no-expiry", "they stay for ever", "Run nebis migrate up, or nebis clean, which give them an expiry",
@@ -187,6 +187,6 @@ func (i *Inspection) keeps(ctx context.Context, t *keytable.Table, r *Report) er
 			"Keep them for 35 days: callback.Options.Keep, or keep in the gateway's route",
 			"keys of scope %s are kept for %v, and the provider sends again for %s", k.Scope, k.Shortest.Round(time.Minute), schedules[n].says)
 	}
-	r.looked("how long keys are kept, of %d scopes", len(all))
+	r.looked("how long keys are kept, of %s", report.Plural(len(all), "scope", "scopes"))
 	return nil
 }

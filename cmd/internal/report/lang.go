@@ -67,6 +67,14 @@ func Count(n int) string {
 	return s
 }
 
+// Plural is a count with its noun: 1 row, 1,234 rows.
+func Plural(n int, one, many string) string {
+	if n == 1 {
+		many = one
+	}
+	return Count(n) + " " + many
+}
+
 // Percent is n of all, without a decimal that nobody needs.
 func Percent(n, all int) string {
 	if all == 0 {
