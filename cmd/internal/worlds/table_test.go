@@ -3,6 +3,7 @@ package worlds
 import (
 	"database/sql"
 	"encoding/json"
+	"slices"
 	"sort"
 	"strings"
 )
@@ -66,6 +67,15 @@ func (j *judge) present(r *run) int {
 		}
 	}
 	return n
+}
+
+// done reports whether orders of a run are there. What it wrote after the database had
+// taken its transaction, no key stands for: its caller was told, see partsAfter.
+func (j *judge) done(r *run) bool {
+	return slices.ContainsFunc(r.parts, func(p part) bool {
+		_, there := j.orders[p.id]
+		return there && !(p.after && r.lost)
+	})
 }
 
 // allOrders checks that every run has left all of its orders or none, as its
@@ -139,7 +149,7 @@ func (j *judge) key(key int) {
 	k := j.plan.keys[key]
 	var done []*run
 	for _, r := range j.runs {
-		if r.rec.key == key && j.present(r) > 0 {
+		if r.rec.key == key && j.done(r) {
 			done = append(done, r)
 		}
 	}
