@@ -83,6 +83,7 @@ type engine struct {
 	save, saveTx              string // saveTx: inside the caller's transaction
 	grant                     string // of a lease
 	seen                      string // in a save: for how long the key is remembered
+	saveSeen, saveTxSeen      string // with it
 	lease                     leaseSQL
 	look, lookTx, lock        string // the row with all that is told of it; lookTx: inside the caller's transaction
 	clean                     cleanSQL

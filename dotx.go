@@ -229,7 +229,7 @@ func (g *guest) save(ctx context.Context, raw []byte) error {
 	response := sql.NullString{String: string(raw), Valid: len(raw) <= g.op.MaxResponse}
 	save, values := g.e.saveTx, []any{g.e.answer(response)}
 	if g.op.seen().Valid {
-		save, values = g.e.remembering(save), append(values, g.op.seen())
+		save, values = g.e.saveTxSeen, append(values, g.op.seen())
 	}
 	res, err := g.tx.ExecContext(ctx, save, g.e.saving(g.op, g.id, g.token, values...)...)
 	if err != nil {

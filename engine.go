@@ -20,6 +20,7 @@ func (s *Store) engine(ctx context.Context, q querier) (*engine, error) {
 		return nil, err
 	}
 	e.first = e.bounded.to(e.insert, 0)
+	e.saveSeen, e.saveTxSeen = e.remembering(e.save), e.remembering(e.saveTx)
 	s.eng.Store(e)
 	return e, nil
 }
@@ -101,7 +102,7 @@ func (s *Store) prepare(ctx context.Context, e *engine) (*prepared, error) {
 		want[&p.after], want[&p.before] = e.after, e.before
 	}
 	if s.o.KeepSeen > 0 {
-		want[&p.seen] = e.remembering(e.save)
+		want[&p.seen] = e.saveSeen
 	}
 	for stmt, text := range want {
 		var err error

@@ -8,9 +8,12 @@ import "github.com/nebis-dev/nebis/internal/sqltext"
 // was lost.
 //
 //	extend  lease in microseconds; key, scope, owner, token
-//	end     microseconds until the lease is over, or for which the key is remembered; status, response, error; key, scope, owner, token
+//	end     until, status, response, error; key, scope, owner, token
 //	adopt   new token, lease; key, scope, owner, the token that was seen
-//	decide  new token, status, response, error, as in end, keep; id, the token and the status that were seen
+//	decide  new token, status, response, error, until, keep; id, the token and the status that were seen
+//
+// until is how many microseconds are left of the lease, or for how many the key of a
+// row that is done is remembered; NULL: neither.
 type leaseSQL struct{ extend, end, adopt, decide string }
 
 // newLeaseSQL makes the statements for a table: now is the database's clock,

@@ -65,7 +65,7 @@ func readEntry(ctx context.Context, q querier, stmt string, args ...any) (*row, 
 	switch until := micros(lease); {
 	case r.status != "done":
 		e.LeaseUntil = until
-	case !until.Before(e.ExpiresAt):
+	case !e.ExpiresAt.IsZero() && !until.Before(e.ExpiresAt):
 		e.SeenUntil = until
 	}
 	if r.token != "" && r.response.Valid {

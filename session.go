@@ -155,7 +155,7 @@ var errNoRow = errors.New("the claimed row is not there or not this transaction'
 // save stores the answer. On engines that say so it also commits.
 func (x *session) save(ctx context.Context, response sql.NullString, op Op, token string) error {
 	if op.seen().Valid {
-		return x.last(ctx, x.pre.seen, x.e.remembering(x.e.save), op, token, x.e.answer(response), op.seen())
+		return x.last(ctx, x.pre.seen, x.e.saveSeen, op, token, x.e.answer(response), op.seen())
 	}
 	return x.last(ctx, x.pre.save, x.e.save, op, token, x.e.answer(response))
 }
@@ -187,10 +187,11 @@ func (x *session) last(ctx context.Context, stmt *sql.Stmt, text string, op Op, 
 
 // saving returns the arguments of a save or a grant, for one or two values.
 func (e *engine) saving(op Op, id int64, token string, values ...any) []any {
+	args := make([]any, 0, 6)
 	if e.saveByKey {
-		return append([]any{values[0], op.Key, op.Scope, op.Owner, token}, values[1:]...)
+		return append(append(args, values[0], op.Key, op.Scope, op.Owner, token), values[1:]...)
 	}
-	return append(values, sql.NullInt64{Int64: id, Valid: id != 0}, token)
+	return append(append(args, values...), sql.NullInt64{Int64: id, Valid: id != 0}, token)
 }
 
 // remembering makes of a save one that also says for how long the key is

@@ -35,7 +35,8 @@ type Event struct {
 
 	// Amount is that of the payment, Refunded what was given back of it: with Alipay
 	// and charges of Stripe in all (let it only grow: notices come out of order), with
-	// WeChat Pay and refunds of Stripe by this one. In the smallest unit of the currency: 12.34 CNY is 1234.
+	// WeChat Pay and refunds of Stripe by this one. In the smallest unit of the
+	// currency: 12.34 CNY is 1234.
 	Amount, Refunded int64
 	Currency         string // ISO 4217 in capitals; empty: the notice names no amount
 

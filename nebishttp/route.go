@@ -28,7 +28,7 @@ type Route struct {
 	// a plain transaction, as often as it is sent.
 	Required bool
 
-	// Keep is how long a key is remembered. Defaults to the Store's (24 hours).
+	// Keep is how long an answer is kept. Defaults to the Store's (24 hours).
 	Keep time.Duration
 
 	// KeepSeen is how long it is remembered that a key was used, where that is longer

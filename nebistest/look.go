@@ -94,6 +94,10 @@ func testLookTimes(w *world) {
 	zone := map[nebis.Dialect]string{nebis.Postgres: "+00"}[w.d]
 	w.exec("UPDATE " + w.keys + " SET created_at = '2001-02-03 04:05:06.789" + zone + "', updated_at = '1969-12-31 23:59:59.999" + zone +
 		"', expires_at = NULL, lease_until = '2026-08-31 00:00:00" + zone + "'")
+	if e = w.look("k"); e.State != nebis.StateDone || !e.SeenUntil.IsZero() || !e.LeaseUntil.IsZero() {
+		w.Errorf("what does not expire is not remembered for longer: %+v", e)
+	}
+	w.exec("UPDATE " + w.keys + " SET status = 'processing', updated_at = updated_at")
 	e = w.look("k")
 	for name, got := range map[string]struct {
 		got  time.Time
@@ -102,7 +106,7 @@ func testLookTimes(w *world) {
 		"made":    {e.CreatedAt, "2001-02-03 04:05:06.789 +0000 UTC"},
 		"changed": {e.UpdatedAt, "1969-12-31 23:59:59.999 +0000 UTC"},
 		"expires": {e.ExpiresAt, "0001-01-01 00:00:00 +0000 UTC"},
-		"seen":    {e.SeenUntil, "2026-08-31 00:00:00 +0000 UTC"},
+		"lease":   {e.LeaseUntil, "2026-08-31 00:00:00 +0000 UTC"},
 	} {
 		if got.got.String() != got.want {
 			w.Errorf("%s: %v, want %s", name, got.got, got.want)

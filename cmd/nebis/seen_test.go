@@ -37,6 +37,10 @@ func TestAKeyThatIsRememberedLongerThanItsAnswer(t *testing.T) {
 			t.Errorf("left: %s", got)
 		}
 		k.want(0, ": 0 rows removed in ", "clean")
+		_, own, _ := k.call("list", "--scope", "nebis.sweep")
+		if !strings.Contains(own, "sweep") || strings.Contains(own, "remembered") {
+			t.Errorf("a key that does not expire is kept: %s", own)
+		}
 		if n := k.stats(); n.Rows != 1 || len(n.Groups) != 1 {
 			t.Errorf("the clean-up's own row is counted as a key: %d, %v", n.Rows, n.Groups)
 		}

@@ -193,7 +193,7 @@ func (t *Table) rows(ctx context.Context, tail string, args []any) ([]Row, error
 		r.Error = why.String
 		r.CreatedAt, r.UpdatedAt, r.LeaseUntil, r.ExpiresAt = moment(at[0]), moment(at[1]), moment(at[2]), moment(at[3])
 		if r.State == nebis.StateDone || r.State == nebis.StateExpired {
-			if !r.LeaseUntil.Before(r.ExpiresAt) {
+			if !r.ExpiresAt.IsZero() && !r.LeaseUntil.Before(r.ExpiresAt) {
 				r.SeenUntil = r.LeaseUntil
 				r.Faded = over || r.SeenUntil.Equal(r.ExpiresAt) // clean-up makes them one
 			}
