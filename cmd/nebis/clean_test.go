@@ -11,22 +11,13 @@ import (
 	"testing"
 
 	"github.com/nebis-dev/nebis"
-	"github.com/nebis-dev/nebis/cmd/internal/dburl"
 	"github.com/nebis-dev/nebis/cmd/internal/dburl/dburltest"
 )
 
 // dusty is a database with so many expired keys, and one that has not.
 func dusty(t *testing.T, url, table string, expired int) *sql.DB {
 	t.Helper()
-	target, err := dburl.Parse(url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	db, err := target.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { db.Close() })
+	db, target := dburltest.Open(t, url)
 	store, err := nebis.New(db, target.Dialect, &nebis.Options{Table: table})
 	if err != nil {
 		t.Fatal(err)
@@ -98,20 +89,12 @@ func TestCleanTakesTheTableThatIsThere(t *testing.T) {
 
 func TestCleanRefusesWhatItCannotDo(t *testing.T) {
 	old := "sqlite:" + filepath.Join(t.TempDir(), "old.db")
-	target, err := dburl.Parse(old)
-	if err != nil {
-		t.Fatal(err)
-	}
-	db, err := target.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
+	db, _ := dburltest.Open(t, old)
 	if _, err := db.Exec("CREATE TABLE idempotency (id INTEGER PRIMARY KEY, idem_key TEXT, scope TEXT, status TEXT, response TEXT, created_at TEXT, UNIQUE (idem_key, scope))"); err != nil {
 		t.Fatal(err)
 	}
 	busy := "sqlite:" + filepath.Join(t.TempDir(), "busy.db")
-	_, err = dusty(t, busy, "idempotency", 1).Exec("INSERT INTO idempotency (idem_key, scope, owner, status, token, lease_until) VALUES ('sweep', 'nebis.sweep', '*', 'done', 'other', '2101-01-01 00:00:00')")
+	_, err := dusty(t, busy, "idempotency", 1).Exec("INSERT INTO idempotency (idem_key, scope, owner, status, token, lease_until) VALUES ('sweep', 'nebis.sweep', '*', 'done', 'other', '2101-01-01 00:00:00')")
 	if err != nil {
 		t.Fatal(err)
 	}

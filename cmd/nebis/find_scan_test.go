@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nebis-dev/nebis/cmd/internal/dburl"
 	"github.com/nebis-dev/nebis/cmd/internal/dburl/dburltest"
 )
 
@@ -35,15 +34,7 @@ func file(t *testing.T, name, text string) string {
 func ordersTwice(t *testing.T) string {
 	t.Helper()
 	url := dburltest.SQLite(t)
-	target, err := dburl.Parse(url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	db, err := target.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
+	db, _ := dburltest.Open(t, url)
 	for _, q := range []string{
 		"CREATE TABLE orders (id INTEGER PRIMARY KEY, user_id INTEGER, amount DECIMAL(10,2), add_time INTEGER)",
 		"INSERT INTO orders VALUES (1001, 7, 9.90, 1772366400), (1002, 7, 9.90, 1772366400)",
@@ -116,15 +107,7 @@ func TestExitCodesOfFindAndScan(t *testing.T) {
 // whoever searches for them.
 func TestAWarningIsInTheLanguageOfTheReport(t *testing.T) {
 	url := ordersTwice(t)
-	target, err := dburl.Parse(url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	db, err := target.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
+	db, _ := dburltest.Open(t, url)
 	// SQLite's estimate is the greatest id.
 	if _, err := db.Exec("UPDATE orders SET id = 5000000 WHERE id = 1002"); err != nil {
 		t.Fatal(err)

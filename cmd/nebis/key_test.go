@@ -14,7 +14,6 @@ import (
 	"testing"
 
 	"github.com/nebis-dev/nebis"
-	"github.com/nebis-dev/nebis/cmd/internal/dburl"
 	"github.com/nebis-dev/nebis/cmd/internal/dburl/dburltest"
 	"github.com/nebis-dev/nebis/nebishttp"
 )
@@ -29,15 +28,9 @@ type keyed struct {
 
 func newKeyed(t *testing.T, url, table string) *keyed {
 	t.Helper()
-	target, err := dburl.Parse(url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	k := &keyed{t: t, url: url}
-	if k.db, err = target.Open(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { k.db.Close() })
+	db, target := dburltest.Open(t, url)
+	k := &keyed{t: t, url: url, db: db}
+	var err error
 	if k.store, err = nebis.New(k.db, target.Dialect, &nebis.Options{Table: table}); err != nil {
 		t.Fatal(err)
 	}

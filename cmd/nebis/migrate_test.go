@@ -7,21 +7,12 @@ import (
 	"testing"
 
 	"github.com/nebis-dev/nebis"
-	"github.com/nebis-dev/nebis/cmd/internal/dburl"
 	"github.com/nebis-dev/nebis/cmd/internal/dburl/dburltest"
 )
 
 func TestMigrateOnEveryDatabase(t *testing.T) {
 	dburltest.Everywhere(t, func(t *testing.T, url string) {
-		target, err := dburl.Parse(url)
-		if err != nil {
-			t.Fatal(err)
-		}
-		db, err := target.Open()
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer db.Close()
+		db, _ := dburltest.Open(t, url)
 		if err := db.Ping(); err != nil { // which makes SQLite's file
 			t.Fatal(err)
 		}

@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nebis-dev/nebis/cmd/internal/dburl"
 	"github.com/nebis-dev/nebis/cmd/internal/dburl/dburltest"
 	"github.com/nebis-dev/nebis/outbox"
 )
@@ -28,15 +27,9 @@ type mailroom struct {
 
 func newMailroom(t *testing.T, url string) *mailroom {
 	t.Helper()
-	target, err := dburl.Parse(url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m := &mailroom{keyed: &keyed{t: t, url: url}, events: make(chan outbox.Event, 100)}
-	if m.db, err = target.Open(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { m.db.Close() })
+	db, target := dburltest.Open(t, url)
+	m := &mailroom{keyed: &keyed{t: t, url: url, db: db}, events: make(chan outbox.Event, 100)}
+	var err error
 	m.box, err = outbox.New(m.db, target.Dialect, &outbox.Options{
 		Poll:    50 * time.Millisecond, // the commands are another program
 		Observe: func(_ context.Context, e outbox.Event) { m.events <- e },

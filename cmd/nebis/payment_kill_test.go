@@ -68,7 +68,7 @@ func TestADemoThatIsKilledAfterAPaymentGetsItsCouponOnce(t *testing.T) {
 				p.listening()
 				p.order("k", `{"item":"tea","qty":1}`)
 				p.post("/provider/1", "times=3&gap=0&drop=0&coupon="+c.mood, "<b>3</b> acknowledged")
-				db := openURL(t, dbURL)
+				db, _ := dburltest.Open(t, dbURL)
 				until(t, db, c.name, c.reached)
 				p.kill()
 				if got := couponIn(t, db); !c.reached(got) || got.given != 0 {

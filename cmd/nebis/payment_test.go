@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nebis-dev/nebis/cmd/internal/dburl"
 	"github.com/nebis-dev/nebis/cmd/internal/dburl/dburltest"
 )
 
@@ -57,20 +56,6 @@ func (p *process) post(path, fields, says string) {
 	}
 }
 
-func openURL(t *testing.T, dbURL string) *sql.DB {
-	t.Helper()
-	target, err := dburl.Parse(dbURL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	db, err := target.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { db.Close() })
-	return db
-}
-
 // What happens to the demo's payments is in its numbers, and the commands find its
 // tables where no other is there.
 func TestTheDemosPaymentsAreSeenFromOutside(t *testing.T) {
@@ -84,7 +69,8 @@ func TestTheDemosPaymentsAreSeenFromOutside(t *testing.T) {
 		p.post("/provider/1", "times=3&gap=0&drop=0&coupon=never", "<b>3</b> acknowledged")
 		p.post("/provider/1", "times=2&gap=0&drop=0&coupon=never&signature=wrong", "<b>0</b> acknowledged")
 		p.post("/provider/2", "times=1&gap=0&drop=0&coupon=works", "<b>0</b> acknowledged")
-		until(t, openURL(t, dbURL), "the compensation", func(c coupon) bool { return c.points == 10+12+30+10 })
+		db, _ := dburltest.Open(t, dbURL)
+		until(t, db, "the compensation", func(c coupon) bool { return c.points == 10+12+30+10 })
 
 		k := &keyed{t: t, url: dbURL}
 		k.want(0, "compensated", "outbox", "list")

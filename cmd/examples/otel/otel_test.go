@@ -6,28 +6,13 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"os"
-	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/nebis-dev/nebis/cmd/internal/exampletest"
 )
 
 func TestTheDocsHaveThisProgram(t *testing.T) {
-	program, err := os.ReadFile("main.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range []string{"metrics.md", "metrics.zh-CN.md"} {
-		text, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !strings.Contains(string(text), "```go\n"+string(program)+"```\n") {
-			t.Errorf("docs/%s does not have cmd/examples/otel/main.go as it is", name)
-		}
-	}
+	exampletest.HasCode(t, exampletest.Source(t, "main.go"), "docs/metrics.md", "docs/metrics.zh-CN.md")
 }
 
 // printed is what the exporter prints, as far as it is looked at.

@@ -29,15 +29,7 @@ func everywhere(t *testing.T, test func(s *shop)) {
 
 func openShop(t *testing.T, dbURL string) *shop {
 	t.Helper()
-	target, err := dburl.Parse(dbURL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	db, err := target.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { db.Close() })
+	db, target := dburltest.Open(t, dbURL)
 	return &shop{t: t, target: target, db: db}
 }
 

@@ -13,7 +13,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/nebis-dev/nebis/cmd/internal/dburl"
+	"github.com/nebis-dev/nebis/cmd/internal/dburl/dburltest"
 )
 
 // openShop makes a shop with its tables.
@@ -28,15 +28,7 @@ func openShop(t *testing.T, dbURL string) *Shop {
 
 func newShop(t *testing.T, dbURL string) *Shop {
 	t.Helper()
-	target, err := dburl.Parse(dbURL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	db, err := target.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { db.Close() })
+	db, target := dburltest.Open(t, dbURL)
 	db.SetMaxOpenConns(20)
 	s, err := New(db, target.Dialect, slog.New(slog.NewTextHandler(t.Output(), nil)), nil)
 	if err != nil {

@@ -3,6 +3,7 @@
 package dburltest
 
 import (
+	"database/sql"
 	"net/url"
 	"path/filepath"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/nebis-dev/nebis/cmd/internal/dbtest"
+	"github.com/nebis-dev/nebis/cmd/internal/dburl"
 )
 
 // Everywhere runs a test on a fresh database of each kind.
@@ -17,6 +19,21 @@ func Everywhere(t *testing.T, test func(t *testing.T, dbURL string)) {
 	for _, name := range []string{"sqlite-modernc", "mariadb", "mysql56", "postgres-pgx"} {
 		t.Run(name, func(t *testing.T) { test(t, fresh(t, dbtest.Lookup(name))) })
 	}
+}
+
+// Open opens a database by its URL, for as long as the test runs.
+func Open(t testing.TB, dbURL string) (*sql.DB, dburl.Target) {
+	t.Helper()
+	target, err := dburl.Parse(dbURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db, err := target.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	return db, target
 }
 
 // On is the URL of a fresh database of one configuration of dbtest's.
